@@ -82,6 +82,7 @@ fn argument(ty: SqlType, value: Datum<'static>, is_output: bool) -> Argument {
         value,
         is_output,
         is_default: false,
+        table: None,
     }
 }
 

@@ -13,6 +13,9 @@ use crate::surroundings::Surroundings;
 
 /// Queries within queries, views among them, at most.
 const DEPTH_MAX: usize = 60;
+/// Most set operators or joins one after the other. A plan is as deep as its chains are long, and
+/// what looks at plans is recursive: the stack of threads that run statements bounds both.
+pub(crate) const CHAIN_MAX: usize = 1_500;
 
 /// What a statement takes from outside, in the order in which it is evaluated when the statement
 /// begins.
@@ -118,11 +121,7 @@ impl<'a> Binder<'a> {
     pub(crate) fn enter(&mut self, at: extentdb_tsql::Span) -> Result<()> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            let text =
-                "Some part of your SQL statement is nested too deeply. Rewrite the query or \
-                        break it up into smaller queries."
-                    .to_owned();
-            return Err(Cause::Other { number: 191, text }.at(at));
+            return Err(Cause::too_deep().at(at));
         }
         Ok(())
     }

@@ -242,6 +242,14 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// 191: a query that is deeper than the threads that work on it can go.
+    pub(crate) fn too_deep() -> Cause {
+        let text = "Some part of your SQL statement is nested too deeply. Rewrite the query or \
+                    break it up into smaller queries."
+            .to_owned();
+        Cause::Other { number: 191, text }
+    }
+
     /// Number of the message; 0 of an expression's.
     pub fn number(&self) -> i32 {
         match self {

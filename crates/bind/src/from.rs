@@ -12,7 +12,7 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_types::SqlType;
 
-use crate::binder::{Binder, shown};
+use crate::binder::{Binder, CHAIN_MAX, shown};
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Computed, JoinKind, Relation, RowsSource, TableFunction};
 use crate::query::QueryPlace;
@@ -28,6 +28,9 @@ pub(crate) type Named = (Relation, Vec<Source>);
 impl Binder<'_> {
     /// The rows of FROM.
     pub(crate) fn from(&mut self, list: &[TableSource]) -> Result<Named> {
+        if let Some(source) = list.get(CHAIN_MAX) {
+            return Err(Cause::too_deep().at(source.span));
+        }
         let mut all: Option<Named> = None;
         for source in list {
             let next = self.source(source)?;
@@ -119,7 +122,8 @@ impl Binder<'_> {
             }
             Object::View(view) => self.view(&view, alias, span),
             Object::Rows(rows) => {
-                let (relation, own) = self.made_rows(rows, &reference.name.name.text);
+                let (relation, mut own) = self.made_rows(rows, &reference.name.name.text);
+                own.database = reference.name.database().map(|name| name.text.to_string());
                 self.aliased(relation, own, alias, span)
             }
         }
@@ -250,6 +254,7 @@ impl Binder<'_> {
         let columns = self.output_columns(bound.outputs, &view.columns, &view.name, span)?;
         let mut own = Source::derived(view.name.clone(), columns);
         own.schema = view.schema.clone();
+        own.database = view.database.as_ref().map(|database| database.name().to_owned());
         self.aliased(bound.relation, own, alias, span)
     }
 
@@ -418,6 +423,9 @@ impl Binder<'_> {
     }
 
     fn joined_sources(&mut self, first: &TableSource, joins: &[Join]) -> Result<Named> {
+        if let Some(join) = joins.get(CHAIN_MAX) {
+            return Err(Cause::too_deep().at(join.right.span));
+        }
         let mut left = self.source(first)?;
         for join in joins {
             left = self.join(left, join)?;

@@ -8,7 +8,7 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_types::SqlType;
 
-use crate::binder::Binder;
+use crate::binder::{Binder, CHAIN_MAX};
 use crate::error::{Cause, Result};
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation, SetOperation, ValueId};
 use crate::scalar::{Clause, Place, parameter};
@@ -51,6 +51,14 @@ pub(crate) enum QueryPlace {
 pub(crate) struct Tail<'q> {
     pub(crate) order_by: &'q [OrderItem],
     pub(crate) offset: Option<&'q Offset>,
+}
+
+/// Does a UNION among these terms remove equal rows of what stands before them? Then nothing before
+/// it needs to.
+fn is_made_distinct(later: &[SetTerm]) -> bool {
+    let unions =
+        |term: &&SetTerm| matches!(term.operator, SetOperator::Union | SetOperator::UnionAll);
+    later.iter().take_while(unions).any(|term| term.operator == SetOperator::Union)
 }
 
 impl Binder<'_> {
@@ -115,10 +123,18 @@ impl Binder<'_> {
                 verify_no_next_value(select)?;
             }
         }
+        if let Some(term) = rest.get(CHAIN_MAX) {
+            return Err(Cause::too_deep().at(term.span));
+        }
         let mut bound = self.body(first)?;
-        for term in rest {
+        for (at, term) in rest.iter().enumerate() {
             let right = self.body(&term.body)?;
-            bound = self.combined(bound, term.operator, right, term.span)?;
+            let later = rest.get(at + 1..).unwrap_or_default();
+            let operator = match term.operator {
+                SetOperator::Union if is_made_distinct(later) => SetOperator::UnionAll,
+                other => other,
+            };
+            bound = self.combined(bound, operator, right, term.span)?;
         }
         Ok(bound)
     }

@@ -149,6 +149,11 @@ pub trait Surroundings {
     /// A table variable by its name, with `@`.
     fn table_variable(&mut self, name: &str) -> Option<StoredTable>;
 
+    /// Is a table variable a parameter, whose rows do not change?
+    fn is_read_only(&self, _variable: &str) -> bool {
+        false
+    }
+
     /// Is IDENTITY_INSERT on for a table?
     fn takes_identity(&self, _: &StoredTable) -> bool {
         false

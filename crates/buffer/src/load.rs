@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{FileId, PageId};
-use extentdb_format::PageBuf;
 use extentdb_format::page::checksum::{self, Protection};
 use extentdb_format::page::header::HEADER_VERSION;
 use extentdb_format::page::{PageBytes, PageHeader};
@@ -45,21 +44,6 @@ impl Pool {
                 Err(error)
             }
         }
-    }
-
-    /// Is the page not in memory, and nothing but zeros in its file? So is one that was allocated
-    /// and never written.
-    ///
-    /// # Errors
-    /// The disk refuses, or the file ends before.
-    pub fn is_blank(&self, page: PageId) -> Result<bool, Error> {
-        if self.lookup(page).is_some() {
-            return Ok(false);
-        }
-        let file = self.core.refuse_beyond_end(page)?;
-        let mut bytes = PageBuf::zeroed();
-        self.core.read_run(&file, page.page, &mut bytes[..])?;
-        Ok(bytes.iter().all(|byte| *byte == 0))
     }
 }
 

@@ -168,6 +168,13 @@ impl Pool {
         assert!(before.is_none(), "two files with number {id}");
     }
 
+    /// Serves no page of this file any more. The caller sees to it that none is in use or dirty,
+    /// and that no file gets the number again while the pool lives: its clean pages are evicted
+    /// later.
+    pub fn remove_file(&self, id: FileId) {
+        write(&self.core.files).remove(&id);
+    }
+
     /// The file of this number.
     pub fn file(&self, id: FileId) -> Option<Arc<dyn DiskFile>> {
         read(&self.core.files).get(&id).map(|file| Arc::clone(&file.disk))

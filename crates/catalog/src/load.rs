@@ -176,6 +176,14 @@ impl Loader<'_> {
                 out.insert(ty.id, ty);
             }
         });
+        self.tables.each(object::SYSSINGLEOBJREFS, &mut self.faults, |row| {
+            if row.int8(1) == Some(CLASS_TABLE_OF_TYPE)
+                && let (Some(id), Some(table)) = (row.int32(2), row.int32(4))
+                && let Some(ty) = out.get_mut(&id)
+            {
+                ty.table = Some(ObjectId(table));
+            }
+        });
         out
     }
 
@@ -331,6 +339,10 @@ fn read_object(row: &SystemRow<'_>) -> Option<Object> {
     })
 }
 
+/// Class of `syssingleobjrefs`: a table type, and the table behind it. Chosen: a file of the
+/// product with table types was not seen.
+pub const CLASS_TABLE_OF_TYPE: u8 = 56;
+
 fn read_type(row: &SystemRow<'_>) -> Option<ScalarType> {
     let id = row.int32(1)?;
     let length = row.int(5)? as i16;
@@ -343,6 +355,7 @@ fn read_type(row: &SystemRow<'_>) -> Option<ScalarType> {
         name: row.text(3)?,
         ty: SqlType::from_column(row.int8(4)?, id, length, prec, scale, collation),
         not_null: row.bits(9)? & 1 != 0,
+        table: None,
     })
 }
 

@@ -130,12 +130,17 @@ impl ObjectType {
     pub const SYSTEM_TABLE: ObjectType = ObjectType(*b"S ");
     /// `IT`: a table that the engine makes for an index or queue.
     pub const INTERNAL_TABLE: ObjectType = ObjectType(*b"IT");
+    /// `TT`: the table behind a table type. It has no rows.
+    pub const TABLE_TYPE: ObjectType = ObjectType(*b"TT");
     /// `V`: a view, indexed or not.
     pub const VIEW: ObjectType = ObjectType(*b"V ");
 
     /// True for the kinds that can own rowsets.
     pub fn is_table(self) -> bool {
-        matches!(self, Self::USER_TABLE | Self::SYSTEM_TABLE | Self::INTERNAL_TABLE)
+        matches!(
+            self,
+            Self::USER_TABLE | Self::SYSTEM_TABLE | Self::INTERNAL_TABLE | Self::TABLE_TYPE
+        )
     }
 }
 
@@ -605,6 +610,8 @@ pub struct ScalarType {
     pub ty: Option<SqlType>,
     /// NOT NULL by default.
     pub not_null: bool,
+    /// The table of a table type, [`ObjectType::TABLE_TYPE`].
+    pub table: Option<ObjectId>,
 }
 
 /// A row of `sysprufiles`.

@@ -12,6 +12,7 @@ use extentdb_bind::surroundings::MadeRows;
 use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
 
+use crate::app_lock::AppLockOwner;
 use crate::cause::Cause;
 use crate::compiled_texts::CompiledTexts;
 use crate::cursor::Cursors;
@@ -227,6 +228,7 @@ impl Connection {
             // What cannot be rolled back is when the database is opened again.
             let _ = self.session.rollback();
             self.transaction = TransactionState::default();
+            self.end_session_locks();
         }
         self.drop_temporary_from(0);
         let isolation = self.options.isolation;
@@ -271,6 +273,16 @@ impl Connection {
         });
     }
 
+    /// The application locks that end with the transaction end.
+    pub(crate) fn end_transaction_locks(&self) {
+        self.server.app_locks.end(self.spid(), Some(AppLockOwner::Transaction));
+    }
+
+    /// All of its application locks end.
+    fn end_session_locks(&self) {
+        self.server.app_locks.end(self.spid(), None);
+    }
+
     /// Was the session killed? The connection is to be closed.
     #[must_use]
     pub fn is_killed(&self) -> bool {
@@ -299,6 +311,7 @@ impl Drop for Connection {
         // What cannot be rolled back is when the database is opened again; tempdb is made at
         // every start.
         let _ = self.session.rollback();
+        self.end_session_locks();
         self.drop_temporary_from(0);
     }
 }

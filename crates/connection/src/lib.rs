@@ -5,6 +5,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
 )]
 
+pub mod app_lock;
 pub mod cause;
 pub mod compiled_texts;
 pub mod connection;
@@ -36,6 +37,7 @@ pub mod server;
 pub mod session_context;
 pub mod step;
 pub mod stop;
+mod temporary_table;
 pub mod transaction;
 pub mod trigger;
 pub mod variable;
@@ -53,6 +55,9 @@ pub use output::{
 pub use password::{PasswordHash, PasswordWeakness, verify_strength};
 pub use pending_load::BulkRows;
 pub use product::Product;
-pub use request::{Argument, Isolation, ProcedureCall, ProcedureName, Request, TransactionRequest};
+pub use request::{
+    Argument, Isolation, ProcedureCall, ProcedureName, Request, TableArgument, TableRows,
+    TransactionRequest,
+};
 pub use server::Server;
 pub use work_memory::MemoryLimits;

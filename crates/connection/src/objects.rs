@@ -13,6 +13,7 @@
 //!   A statement that runs in a transaction takes its locks by `Session::stable_model` afterwards,
 //!   and resolves again when the table is gone.
 
+mod table_type;
 mod table_variable;
 mod temporary;
 
@@ -24,6 +25,8 @@ use extentdb_tsql::syntax::{Name, ObjectName, Qualifier};
 use crate::cause::{Cause, DefinitionCause};
 use crate::connection::Connection;
 
+pub use crate::temporary_table::HandedTable;
+pub use table_type::TableType;
 pub use temporary::{TemporaryTables, stored_name};
 
 /// Schema of names without one.
@@ -87,6 +90,11 @@ impl ResolvedObject {
     /// Code of what it is, as `sys.objects.type` has it.
     pub fn kind(&self) -> &str {
         self.object.object.kind.code()
+    }
+
+    /// Its name as it was created: without the ending of a temporary procedure.
+    pub fn shown_name(&self) -> &str {
+        temporary::shown(&self.object.object.name)
     }
 
     /// Name of its schema.

@@ -50,20 +50,26 @@ impl PendingLoad {
             true => vec![TableHint { kind: TableHintKind::Word("TABLOCK"), span }],
             false => Vec::new(),
         };
-        let column =
-            |name: &Name| ColumnName { qualifier: None, column: Column::Named(name.clone()) };
-        let insert = Insert {
-            with: None,
-            top: None,
-            target: Target { kind: TargetKind::Object(bulk.target.clone()), hints, span },
-            columns: names.iter().map(column).collect(),
-            outputs: Vec::new(),
-            source: InsertSource::Query(Box::new(query(&names, span))),
-            option: Vec::new(),
-            span,
-        };
+        let target = Target { kind: TargetKind::Object(bulk.target.clone()), hints, span };
+        let insert = insert_of_rows(target, &names);
         let columns = names.iter().map(|name| name.text.to_string()).collect();
         Ok(PendingLoad { insert, columns, fires_triggers: has("FIRE_TRIGGERS") })
+    }
+}
+
+/// `INSERT target (c1, c2 …) SELECT c1, c2 … FROM rows`
+pub fn insert_of_rows(target: Target, names: &[Name]) -> Insert {
+    let span = target.span;
+    let column = |name: &Name| ColumnName { qualifier: None, column: Column::Named(name.clone()) };
+    Insert {
+        with: None,
+        top: None,
+        target,
+        columns: names.iter().map(column).collect(),
+        outputs: Vec::new(),
+        source: InsertSource::Query(Box::new(query(names, span))),
+        option: Vec::new(),
+        span,
     }
 }
 

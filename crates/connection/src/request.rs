@@ -1,6 +1,9 @@
 //! What a client asks for.
 
+use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
+
+use crate::temporary_table::HandedTable;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +45,27 @@ pub struct Argument {
     pub is_output: bool,
     /// The parameter's default is meant.
     pub is_default: bool,
+    /// It is a table, and has no type and value.
+    pub table: Option<TableArgument>,
+}
+
+/// A table as an argument.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TableArgument {
+    /// Rows that the client sends.
+    Rows(TableRows),
+    /// A table variable of the caller.
+    Variable(HandedTable),
+}
+
+/// The rows of a table-valued parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableRows {
+    /// Types of its columns, in the order of those of the table type; `None` where the rows have no
+    /// values, and the defaults are meant.
+    pub columns: Vec<Option<SqlType>>,
+    /// The rows: values of the columns that have some.
+    pub rows: Arc<[Vec<Datum<'static>>]>,
 }
 
 /// Isolation level of a transaction that a request begins.

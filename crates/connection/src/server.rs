@@ -11,6 +11,7 @@ use extentdb_engine::{Database, Instance};
 use extentdb_exec::{Memory, MemoryPool};
 use extentdb_types::Collation;
 
+use crate::app_lock::AppLocks;
 use crate::compiled_texts::CompiledTexts;
 use crate::hooks::Hooks;
 use crate::login::Logins;
@@ -35,6 +36,8 @@ pub struct Server {
     last_descriptor: AtomicU64,
     connections: AtomicU64,
     temporary_tables: AtomicU64,
+    /// Locks that applications take by name.
+    pub app_locks: AppLocks,
     /// Its connections.
     pub sessions: Sessions,
     work_memory: Mutex<WorkMemory>,
@@ -66,6 +69,7 @@ impl Server {
             last_descriptor: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             temporary_tables: AtomicU64::new(0),
+            app_locks: AppLocks::default(),
             sessions: Sessions::default(),
             work_memory,
             texts: Mutex::default(),

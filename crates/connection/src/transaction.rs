@@ -87,6 +87,7 @@ impl Connection {
         self.session.commit().map_err(|error| self.engine_cause(&error))?;
         let descriptor = self.transaction.descriptor;
         self.transaction = TransactionState::default();
+        self.end_transaction_locks();
         if descriptor != 0 {
             output.environment(&Environment::Commit { descriptor })?;
         }
@@ -122,7 +123,9 @@ impl Connection {
         // What cannot be read any more is lost with the transaction.
         let kept = self.table_variable_rows().unwrap_or_default();
         self.transaction = TransactionState::default();
-        self.session.rollback().map_err(|error| self.engine_cause(&error))?;
+        let rolled_back = self.session.rollback();
+        self.end_transaction_locks();
+        rolled_back.map_err(|error| self.engine_cause(&error))?;
         self.restore_table_variables(kept).map_err(|error| self.engine_cause(&error))?;
         if descriptor != 0 {
             output.environment(&Environment::Rollback { descriptor })?;

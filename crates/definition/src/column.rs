@@ -74,6 +74,14 @@ pub(super) fn named_type(
     let schema = model.schema(schema).ok_or_else(unknown)?;
     let found = model.scalar_type_named(schema.id, &data_type.name.name.text);
     let found = found.filter(|found| found.id > SYSNAME).ok_or_else(unknown)?;
+    if found.table.is_some() {
+        let text = format!(
+            "The column \"{}\" does not have a valid data type. A column cannot be of a user-defined \
+             table type.",
+            column.name
+        );
+        return Err(Cause::Failed { number: 350, severity: 16, text });
+    }
     let ty = found.ty.ok_or_else(|| Cause::not_supported(format!("type {}", found.name)))?;
     Ok(NamedType { ty, user_type: Some(found.id), is_not_null: found.not_null })
 }

@@ -32,6 +32,13 @@ struct Elements<'t> {
     indexes: Vec<(&'t InlineIndex, Option<&'t Name>)>,
 }
 
+/// What a definition of a table makes.
+#[derive(Clone, Copy)]
+enum Making {
+    Table,
+    Type,
+}
+
 impl Define for CreateTable {
     fn code(&self) -> StatementCode {
         StatementCode::CreateTable
@@ -91,6 +98,24 @@ impl Ddl<'_, '_> {
         create: &CreateTable,
         at: &QualifiedName,
     ) -> Defined<Target> {
+        self.create(create, at, Making::Table)
+    }
+
+    /// Makes a table type in the current database, from the table that it stands for.
+    pub(super) fn create_table_type(
+        &mut self,
+        create: &CreateTable,
+        at: &QualifiedName,
+    ) -> Defined {
+        self.create(create, at, Making::Type).map(drop)
+    }
+
+    fn create(
+        &mut self,
+        create: &CreateTable,
+        at: &QualifiedName,
+        making: Making,
+    ) -> Defined<Target> {
         verify_kind(create)?;
         let model = self.model(&at.database)?;
         let shown = create.name.name.text.to_string();
@@ -108,7 +133,13 @@ impl Ddl<'_, '_> {
             clustered: base
                 .map(|base| IndexSpec { filegroup: base.filegroup.clone().or(group), ..base }),
         };
-        let table = self.make_table(&spec, &shown)?;
+        let table = match making {
+            Making::Table => self.make_table(&spec, &shown)?,
+            Making::Type => {
+                let made = self.session().create_table_type(&spec);
+                made.map_err(|error| size_problem(&shown, &spec, error))?
+            }
+        };
         let target = Target {
             database: at.database.clone(),
             schema: at.schema.clone(),

@@ -9,6 +9,9 @@ use extentdb_connection::cause::{Cause, DefinitionCause};
 use extentdb_connection::objects::ResolvedObject;
 use extentdb_connection::output::StatementCode;
 
+/// How often a name is looked up before a table that is gone is an error.
+const TRIES_MAX: u32 = 16;
+
 /// A class of objects: its word in statements and in messages, and codes of `sys.objects.type`.
 struct Class {
     statement: &'static str,
@@ -149,7 +152,21 @@ impl Ddl<'_, '_> {
         .into())
     }
 
+    /// A table may be gone once its lock is granted: the session that has made it rolled back. Then
+    /// its name is looked up again.
     fn drop_table(&mut self, name: &ObjectName, if_exists: bool) -> Defined {
+        for _ in 1..TRIES_MAX {
+            let dropped = self.drop_table_once(name, if_exists);
+            let Err(problem) = dropped else { return Ok(()) };
+            match problem.into_engine()? {
+                Error::Gone { .. } => {}
+                error => return Err(error.into()),
+            }
+        }
+        self.drop_table_once(name, if_exists)
+    }
+
+    fn drop_table_once(&mut self, name: &ObjectName, if_exists: bool) -> Defined {
         let Some(found) = self.dropped(name, &TABLE, if_exists)? else { return Ok(()) };
         let Some(found) = found.into_table()? else { return Ok(()) };
         let shown = written(name);

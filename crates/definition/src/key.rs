@@ -39,7 +39,7 @@ pub(super) fn filegroup(storage: Option<&Storage>) -> Result<Option<String>, Cau
         return Err(Cause::not_supported("partition schemes"));
     }
     let name = &*storage.name.text;
-    let is_default = name.eq_ignore_ascii_case("default") || name.eq_ignore_ascii_case("primary");
+    let is_default = name.eq_ignore_ascii_case("default");
     Ok((!is_default).then(|| name.to_owned()))
 }
 

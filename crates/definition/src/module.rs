@@ -19,9 +19,12 @@ use super::constraint::Target;
 use super::problem::Defined;
 use super::{Ddl, Define, written};
 use extentdb_connection::cause::{Cause, DefinitionCause};
+use extentdb_connection::connection::Connection;
 use extentdb_connection::data_type::TypedColumn;
 use extentdb_connection::frame::Frame;
-use extentdb_connection::objects::{QualifiedName, ResolvedObject};
+use extentdb_connection::objects::{
+    QualifiedName, ResolvedObject, is_global_temporary, is_temporary, stored_name,
+};
 use extentdb_connection::output::{ColumnInfo, Scope, StatementCode};
 use extentdb_connection::query::{columns_of, verify_function_body};
 
@@ -247,6 +250,30 @@ fn action_of(verb: DefinitionVerb) -> &'static str {
     }
 }
 
+/// Parameters of table types are READONLY, and no others are.
+fn verify_read_only(connection: &Connection, parameter: &Parameter) -> Result<(), Cause> {
+    let ParameterType::Type(data_type) = &parameter.data_type else { return Ok(()) };
+    let is_table = connection.table_type(&data_type.name).is_some();
+    let name = &parameter.name.text;
+    let (number, text) = match (is_table, parameter.is_readonly) {
+        (true, false) => (
+            352,
+            format!(
+                "The table-valued parameter \"{name}\" must be declared with the READONLY option."
+            ),
+        ),
+        (false, true) => (
+            346,
+            format!(
+                "The parameter \"{name}\" can not be declared READONLY since it is not a \
+                 table-valued parameter."
+            ),
+        ),
+        _ => return Ok(()),
+    };
+    Err(Cause::Failed { number, severity: 15, text })
+}
+
 impl Ddl<'_, '_> {
     /// Where a new object comes to: its schema is there.
     pub(super) fn place_of(&mut self, name: &ObjectName) -> Defined<QualifiedName> {
@@ -271,11 +298,25 @@ impl Ddl<'_, '_> {
         text: &str,
     ) -> Defined {
         let Some(kind) = kind_of(module) else { return Ok(()) };
-        let found = self.connection().object_at(at)?;
+        let is_own = {
+            let name = &name_of(module).name.text;
+            is_temporary(name) && !is_global_temporary(name)
+        };
+        let found = match is_own {
+            true => self.connection().object(name_of(module))?,
+            false => self.connection().object_at(at)?,
+        };
         let is_new = self.is_new(verb, found.as_ref(), &[code_of(kind)], name_of(module))?;
+        let name = match &found {
+            Some(found) => found.object.object.name.clone(),
+            None if is_own => {
+                stored_name(&at.name, self.connection().server.next_temporary_table())
+            }
+            None => at.name.clone(),
+        };
         let spec = ModuleSpec {
             schema: Some(at.schema.clone()),
-            name: at.name.clone(),
+            name,
             kind,
             text: text.to_owned(),
             columns: self.columns_of(module)?,
@@ -287,7 +328,15 @@ impl Ddl<'_, '_> {
             true => session.create_module(&spec),
             false => session.alter_module(&spec),
         };
-        Ok(done?)
+        done?;
+        let shown = &name_of(module).name.text;
+        if is_new && is_temporary(shown) {
+            // One that all sessions see ends with the session, not with a procedure of it.
+            let connection = self.connection();
+            let nesting = if is_global_temporary(shown) { 0 } else { connection.nesting };
+            connection.temporary.add_procedure(shown, &spec.name, nesting);
+        }
+        Ok(())
     }
 
     /// The columns of a view. None of one whose query is not supported: it is refused when it is
@@ -336,6 +385,7 @@ impl Ddl<'_, '_> {
             parameters.push(typed("", returns, true)?);
         }
         for parameter in own {
+            verify_read_only(self.connection(), parameter)?;
             if let ParameterType::Type(data_type) = &parameter.data_type
                 && !parameter.is_readonly
             {

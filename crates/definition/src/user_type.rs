@@ -1,7 +1,10 @@
-//! CREATE TYPE and DROP TYPE of alias types, CREATE SYNONYM.
+//! CREATE TYPE and DROP TYPE of alias types and table types, CREATE SYNONYM.
 
 use extentdb_engine::{Error, Nullability, TypeSpec, Unsupported};
-use extentdb_tsql::syntax::{CreateSynonym, CreateType, ObjectName, TypeDefinition};
+use extentdb_tsql::syntax::{
+    Clause, ConstraintKind, CreateSynonym, CreateTable, CreateType, ObjectName, TableElement,
+    TableKind, TypeDefinition,
+};
 
 use super::column::named_type;
 use super::problem::{Defined, Problem};
@@ -11,12 +14,12 @@ use extentdb_connection::data_type::TypedColumn;
 
 impl Define for CreateType {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
-        let TypeDefinition::Alias { base, is_nullable } = &self.definition else {
-            let what = match self.definition {
-                TypeDefinition::Table { .. } => "table types",
-                _ => "CLR types",
-            };
-            return Err(Cause::not_supported(what).into());
+        let (base, is_nullable) = match &self.definition {
+            TypeDefinition::Alias { base, is_nullable } => (base, is_nullable),
+            TypeDefinition::Table { elements, options } => {
+                return ddl.define_table_type(self, elements, options);
+            }
+            _ => return Err(Cause::not_supported("CLR types").into()),
         };
         let at = ddl.place_of(&self.name)?;
         let model = ddl.model(&at.database)?;
@@ -58,6 +61,34 @@ impl Define for CreateSynonym {
 }
 
 impl Ddl<'_, '_> {
+    fn define_table_type(
+        &mut self,
+        own: &CreateType,
+        elements: &[TableElement],
+        options: &[Clause],
+    ) -> Defined {
+        if !options.is_empty() {
+            return Err(Cause::not_supported("options of a table type").into());
+        }
+        let at = self.place_of(&own.name)?;
+        let create = CreateTable {
+            name: own.name.clone(),
+            elements: elements.to_vec(),
+            kind: TableKind::Plain,
+            storage: None,
+            text_storage: None,
+            filestream_storage: None,
+            options: Vec::new(),
+        };
+        verify_type_elements(elements)?;
+        let made = self.in_scope(&at.database.clone(), |ddl| ddl.create_table_type(&create, &at));
+        let name = written(&own.name);
+        made.or_else(|problem| match problem.into_engine()? {
+            Error::Exists { .. } => Err(DefinitionCause::TypeExists { name }.into()),
+            error => Err(Problem::from(error)),
+        })
+    }
+
     pub(super) fn drop_type(&mut self, name: &ObjectName, if_exists: bool) -> Defined {
         let at = self.place_of(name)?;
         let shown = written(name);
@@ -74,4 +105,26 @@ impl Ddl<'_, '_> {
             error => Err(Problem::from(error)),
         })
     }
+}
+
+/// A table type has no foreign keys, and its constraints have no names.
+fn verify_type_elements(elements: &[TableElement]) -> Defined {
+    let of_columns = elements.iter().flat_map(|element| match element {
+        TableElement::Column(column) => &*column.constraints,
+        _ => &[],
+    });
+    let of_table = elements.iter().filter_map(|element| match element {
+        TableElement::Constraint(constraint) => Some(&**constraint),
+        _ => None,
+    });
+    for constraint in of_columns.chain(of_table) {
+        let is_foreign = matches!(constraint.kind, ConstraintKind::ForeignKey { .. });
+        let keyword = match (&constraint.name, is_foreign) {
+            (Some(_), _) => "CONSTRAINT",
+            (None, true) => "FOREIGN",
+            (None, false) => continue,
+        };
+        return Err(Cause::Syntax(extentdb_tsql::Cause::Keyword { keyword: keyword.into() }).into());
+    }
+    Ok(())
 }

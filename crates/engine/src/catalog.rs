@@ -8,6 +8,7 @@ pub(crate) mod columns;
 pub(crate) mod constraint;
 pub(crate) mod data_files;
 pub(crate) mod definition;
+pub(crate) mod filegroups;
 pub(crate) mod foreign_key;
 pub(crate) mod formula;
 pub(crate) mod identity;

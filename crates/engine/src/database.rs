@@ -6,6 +6,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod create;
 pub(crate) mod deadlock_events;
 pub(crate) mod emergency;
+mod file_settings;
 pub(crate) mod file_stamp;
 pub(crate) mod files;
 pub(crate) mod ghost_cleanup;
@@ -25,7 +26,7 @@ pub(crate) mod wake_up;
 
 use std::time::Duration;
 
-use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex, OnceLock, Weak};
 use extentdb_base::{Lsn, OfflineCause, Outage};
 use extentdb_buffer::{DoubleWrite, Durability, Pool, WriteAhead, WriteAheadError};
@@ -68,6 +69,8 @@ pub struct Database {
     pub(crate) deferred: Mutex<Deferred>,
     /// Are there any? Asked by every statement.
     pub(crate) has_deferred: AtomicBool,
+    /// The largest id of a file that was removed: no other gets it until the next opening.
+    pub(crate) last_file: AtomicU16,
     /// One statement changes the catalog at a time.
     pub(crate) ddl: Mutex<()>,
     /// By its boot page: 655 or 661.

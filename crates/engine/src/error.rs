@@ -1,6 +1,7 @@
 //! Errors of a database.
 
 mod database_state;
+mod files;
 pub(crate) mod invalid;
 mod unsupported;
 
@@ -19,6 +20,7 @@ use crate::catalog::address::Address;
 use crate::error::invalid::InvalidOption;
 
 pub use database_state::DatabaseState;
+pub use files::FilesRefused;
 pub use unsupported::Unsupported;
 
 /// Which database a log belongs to.
@@ -84,6 +86,9 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// A change of files or filegroups that is refused. Nothing has changed.
+    #[error(transparent)]
+    Files(#[from] FilesRefused),
     /// A file that is to be made exists. Message 5170.
     #[error("{} exists", path.display())]
     FileExists {

@@ -25,6 +25,7 @@
 pub(crate) mod background;
 mod create;
 mod decisions;
+pub(crate) mod files;
 mod from_model;
 pub(crate) mod info;
 mod mount;

@@ -4,7 +4,7 @@ mod support;
 
 use extentdb_base::env::SplitMix64;
 use extentdb_base::sync::Arc;
-use extentdb_engine::{DataFileSpec, Database, Error, Options, Paths, TableSpec};
+use extentdb_engine::{DataFileSpec, Database, Error, FilesRefused, Options, Paths, TableSpec};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_telemetry::{Event, Recorder};
 use support::*;
@@ -81,7 +81,8 @@ fn taken_file_name_or_path_is_refused() {
         ..DataFileSpec::new(path, MB)
     };
     let taken = db.add_file(&named("other.ndf", "TAKEN"), None);
-    assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
+    let expected = FilesRefused::NameTaken { name: "TAKEN".to_owned() };
+    assert!(matches!(&taken, Err(Error::Files(files)) if *files == expected), "{taken:?}");
     let taken = db.add_file(&named("taken.mdf", "other"), None);
     assert!(matches!(taken, Err(Error::Disk(_))), "{taken:?}");
     let missing = db.add_file(&named("other.ndf", "other"), Some("NOWHERE"));

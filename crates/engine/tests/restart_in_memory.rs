@@ -12,7 +12,9 @@ use extentdb_base::sync::Arc;
 use std::path::{Path, PathBuf};
 
 use extentdb_base::PageId;
-use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_base::env::{Rng, SplitMix64, SystemClock};
+use extentdb_base::sync::atomic::AtomicBool;
+use extentdb_check::{Control, LogUse, Options as CheckOptions};
 use extentdb_engine::{Database, Error, IndexSpec, Options, Paths, Row, Session, TableSpec};
 use extentdb_io::MemDisk;
 use extentdb_reader::{Database as Reader, LogState, OpenOptions, OpenedFiles, TornRepair};
@@ -288,4 +290,66 @@ fn a_database_that_an_engine_has_open_is_in_use() {
     let opened = OpenedFiles::open(&files, &OpenOptions::default()).unwrap();
     assert_eq!(opened.in_use(), None);
     assert_eq!(opened.restarted(&Default::default()).unwrap().restart().log, LogState::Closed);
+}
+
+/// A heap whose next pages come from extents that a dropped table had, and the process killed at
+/// call number `calls` of the disk.
+fn killed_on_reused_extents(calls: u64) -> (MemDisk, Paths) {
+    let disk = MemDisk::new();
+    let spec = spec("reused");
+    let db = Database::create(&spec, on(&disk)).unwrap();
+    let mut session = db.session();
+    session.create_table(&people("dropped")).unwrap();
+    let dropped = session.table("dropped").unwrap();
+    let is_full = || db.space().files().iter().all(|file| file.free_extents() == 0);
+    for id in (0..).take_while(|_| !is_full()) {
+        session.insert(&dropped, &person(id, &"d".repeat(3900))).unwrap();
+    }
+    // The records of the old table are in the file.
+    db.checkpoint().unwrap();
+    session.drop_table(&dropped).unwrap();
+    session.create_table(&people("heap")).unwrap();
+    db.checkpoint().unwrap();
+    disk.fail_after(calls);
+    let table = session.table("heap").unwrap();
+    for id in 0..150 {
+        if session.insert(&table, &person(id, &"h".repeat(3000))).is_err() {
+            break;
+        }
+        if id % 40 == 39 && db.checkpoint().is_err() {
+            break;
+        }
+    }
+    drop(session);
+    drop(db);
+    (disk.kill(&mut SplitMix64::new(calls)), spec.paths())
+}
+
+#[test]
+fn killed_heap_on_reused_extents_has_no_page_of_another_table() {
+    let mut reused = 0;
+    for calls in (0..240).step_by(3) {
+        let (disk, paths) = killed_on_reused_extents(calls);
+        let folder = tempfile::tempdir().unwrap();
+        let files = put_into(folder.path(), &disk, &paths);
+        let opened = OpenedFiles::open(&files, &OpenOptions::default()).unwrap();
+        let opened = opened.restarted(&Default::default()).unwrap();
+        let clock = SystemClock::new();
+        let cancel = AtomicBool::new(false);
+        let control = Control::new(&clock, &cancel);
+        let log = match &opened.restart().log {
+            LogState::Replayed(summary) => LogUse::Redone(summary.clone()),
+            LogState::Closed => LogUse::None,
+            other => panic!("call {calls}: {other:?}"),
+        };
+        let options = CheckOptions { log, ..CheckOptions::default() };
+        let report = extentdb_check::run(opened.source(), &options, &control);
+        let findings: Vec<String> =
+            report.findings.iter().take(5).map(|it| format!("{it:?}")).collect();
+        assert!(findings.is_empty(), "call {calls}: {findings:#?}");
+        let db = reopen(&disk, &paths);
+        reused += rows(&mut db.session(), &db.session().table("heap").unwrap()).len();
+        close_and_check(db, &disk, &paths);
+    }
+    assert!(reused > 100, "{reused} rows");
 }

@@ -1,10 +1,11 @@
 //! Messages of clients as requests of sessions.
 
 use extentdb_session as session;
-use extentdb_session::{Argument, BulkRows, ProcedureCall, Request};
+use extentdb_session::{Argument, BulkRows, ProcedureCall, Request, TableArgument, TableRows};
+use extentdb_tds::column::ColumnFlags;
 use extentdb_tds::request::{
     BulkDecoder, BulkEvent, Isolation, Next, Parameter, ParameterFlags, ParameterValue, Procedure,
-    RpcCall, RpcReader, SqlBatch, TransactionMessage, TransactionRequest,
+    RpcCall, RpcReader, SqlBatch, TransactionMessage, TransactionRequest, Tvp,
 };
 use extentdb_tds::{DecodeError, Protocol};
 use extentdb_types::{Collation, Datum, SqlType};
@@ -105,8 +106,18 @@ fn argument(
     position: usize,
     collation: Collation,
 ) -> Result<Argument, Refused> {
-    let ParameterValue::Scalar { type_info, .. } = &parameter.value else {
-        return Err(Refused::NotSupported("a table-valued parameter"));
+    let type_info = match &parameter.value {
+        ParameterValue::Scalar { type_info, .. } => type_info,
+        ParameterValue::Table(table) => {
+            return Ok(Argument {
+                name: parameter.name.to_string(),
+                ty: None,
+                value: Datum::Null,
+                is_output: false,
+                is_default: parameter.flags.is_default(),
+                table: Some(TableArgument::Rows(table_rows(table, collation)?)),
+            });
+        }
     };
     let invalid = |_| Refused::Value {
         position,
@@ -126,7 +137,30 @@ fn argument(
         value,
         is_output: parameter.flags.0 & ParameterFlags::OUTPUT.0 != 0,
         is_default: parameter.flags.is_default(),
+        table: None,
     })
+}
+
+/// The rows of a table-valued parameter. Without columns it is an empty table.
+fn table_rows(table: &Tvp<'_>, collation: Collation) -> Result<TableRows, Refused> {
+    if !table.column_ordering.is_empty() {
+        return Err(Refused::NotSupported("an order of columns in a table-valued parameter"));
+    }
+    let columns = table.columns.as_deref().unwrap_or_default();
+    let mut types = Vec::new();
+    for column in columns {
+        let ty = column.type_info.to_sql_type(collation);
+        let ty = ty.ok_or(Refused::NotSupported("a type in a table-valued parameter"))?;
+        let has_values = !column.flags.has(ColumnFlags::DEFAULT);
+        types.push(has_values.then(|| of_any_length(ty)));
+    }
+    let mut rows = Vec::with_capacity(table.row_count);
+    for row in table.rows() {
+        let values = row.to_values()?.into_iter().zip(&types);
+        let sent = values.filter(|(_, ty)| ty.is_some());
+        rows.push(sent.map(|(value, _)| value.into_owned()).collect());
+    }
+    Ok(TableRows { columns: types, rows: rows.into() })
 }
 
 /// The value of a client may be shorter than its fixed type.
@@ -184,5 +218,41 @@ fn isolation(level: Isolation) -> session::Isolation {
         Isolation::RepeatableRead => session::Isolation::RepeatableRead,
         Isolation::Serializable => session::Isolation::Serializable,
         Isolation::Snapshot => session::Isolation::Snapshot,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_tds::request::{Headers, RpcFlags, RpcWriter};
+    use extentdb_tds::type_info::Nullability;
+    use extentdb_tds::{Column, TdsVersion, TypeInfo};
+
+    use super::*;
+
+    #[test]
+    fn rows_of_a_table_have_no_values_for_columns_of_defaults() {
+        let version = TdsVersion::V7_4;
+        let protocol = Protocol::new(version, Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
+        let info = TypeInfo::of(SqlType::Int, Nullability::Nullable, &protocol);
+        let mut identity = Column::new("", info.clone());
+        identity.flags = ColumnFlags::DEFAULT;
+        let columns = [identity, Column::new("", info)];
+        let mut body = Vec::new();
+        let mut writer = RpcWriter::new(&Headers::default(), version, &mut body);
+        writer.call_by_name("p", RpcFlags(0)).unwrap();
+        let mut table = writer.tvp("@t", "dbo", "ids", &columns).unwrap();
+        table.row(&[Datum::Null, Datum::Int(7)]).unwrap();
+        table.end();
+        writer.tvp("@none", "dbo", "ids", &[]).unwrap().end();
+        let Ok(Requests { requests, .. }) = calls(&body, &protocol) else { panic!() };
+        let [Request::Procedure(call)] = requests.as_slice() else { panic!() };
+        let [table, none] = call.arguments.as_slice() else { panic!() };
+        let rows = TableRows {
+            columns: vec![None, Some(SqlType::Int)],
+            rows: vec![vec![Datum::Int(7)]].into(),
+        };
+        assert_eq!(table.table, Some(TableArgument::Rows(rows)));
+        let empty = TableRows { columns: Vec::new(), rows: Vec::new().into() };
+        assert_eq!(none.table, Some(TableArgument::Rows(empty)));
     }
 }

@@ -26,6 +26,9 @@ use crate::conversation::Sink;
 /// Bytes that are collected before they are sent.
 const SEND_BYTES: usize = 16 * 1024;
 
+/// An error from this severity on ends the connection.
+const FATAL_SEVERITY: u8 = 20;
+
 /// Sends a response.
 pub(crate) struct Response<'r> {
     writer: TokenWriter,
@@ -35,6 +38,8 @@ pub(crate) struct Response<'r> {
     columns: Vec<Column>,
     waiting: Option<token::Done>,
     has_no_metadata: bool,
+    /// The client was told of an error that ends the connection.
+    is_severe: bool,
 }
 
 impl<'r> Response<'r> {
@@ -54,6 +59,7 @@ impl<'r> Response<'r> {
             columns: Vec::new(),
             waiting: None,
             has_no_metadata: false,
+            is_severe: false,
         }
     }
 
@@ -71,7 +77,11 @@ impl<'r> Response<'r> {
                 if let Some(waiting) = waiting {
                     self.write_done(waiting, DoneStatus::MORE);
                 }
-                let status = if is_cut_short { DoneStatus::ERROR } else { DoneStatus::FINAL };
+                let status = match (is_cut_short, self.is_severe) {
+                    (true, true) => DoneStatus::ERROR.with(DoneStatus::SEVERE_ERROR),
+                    (true, false) => DoneStatus::ERROR,
+                    (false, _) => DoneStatus::FINAL,
+                };
                 token::Done {
                     kind: DoneKind::Statement,
                     status,
@@ -165,6 +175,7 @@ impl Output for Response<'_> {
         let mut status = DoneStatus::FINAL;
         for (is_set, bit) in [
             (done.is_error, DoneStatus::ERROR),
+            (self.is_severe, DoneStatus::SEVERE_ERROR),
             (done.in_transaction, DoneStatus::IN_TRANSACTION),
             (done.count.is_some(), DoneStatus::COUNT),
         ] {
@@ -187,6 +198,7 @@ impl Output for Response<'_> {
 
     fn message(&mut self, message: &Message, is_urgent: bool) -> Result<(), Gone> {
         self.go_on();
+        self.is_severe |= message.severity >= FATAL_SEVERITY;
         self.writer.message(&self.server_message(message));
         if is_urgent {
             self.writer.flush();

@@ -29,8 +29,10 @@ use crate::tls::Tls;
 const LOGINS_FILE: &str = "logins";
 /// Threads that requests block; a request that waits for a lock keeps one.
 const THREADS_MAX: usize = 32_768;
-/// Parsing takes a megabyte of stack at most.
-const STACK_BYTES: usize = 4 << 20;
+/// A level of a plan takes 16 KiB of stack at most, and a plan has some thousands of them: a chain
+/// of set operators or joins is as deep as it is long (`extentdb_bind`, `CHAIN_MAX`). Only what is
+/// used is memory.
+const STACK_BYTES: usize = 64 << 20;
 const TASK_THREADS: usize = 2;
 /// Pages of a megabyte.
 const PAGES_PER_MB: u64 = 128;

@@ -43,6 +43,7 @@ fn argument(ty: SqlType, value: Datum<'static>) -> Argument {
         value,
         is_output: false,
         is_default: false,
+        table: None,
     }
 }
 

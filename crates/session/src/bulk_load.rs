@@ -4,6 +4,7 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_bind::surroundings::MadeRows;
+use extentdb_tsql::syntax::Insert;
 
 use crate::statement::{Event, TriggerTarget, insert_rows};
 use extentdb_connection::cause::Cause;
@@ -32,17 +33,28 @@ pub(crate) fn load(run: &mut Run<'_>, bulk: &BulkRows) -> Result<(), Stop> {
         .map(|(name, (_, ty))| (name.clone(), *ty, true))
         .collect();
     let provider = Arc::new(RowsInMemory(bulk.rows.clone()));
-    run.connection.bulk_rows = Some(MadeRows { schema: None, columns, provider });
+    let rows = MadeRows { schema: None, columns, provider };
+    let events: &[Event] = if pending.fires_triggers { &[Event::Insert] } else { &[] };
+    let count = insert(run, &pending.insert, rows, events)?;
+    run.connection.rowcount = count as i64;
+    run.done(Scope::Batch, StatementCode::BulkInsert, Some(count), false)
+}
+
+/// Inserts rows in memory; their number.
+pub(crate) fn insert(
+    run: &mut Run<'_>,
+    insert: &Insert,
+    rows: MadeRows,
+    events: &[Event],
+) -> Result<u64, Stop> {
+    run.connection.bulk_rows = Some(rows);
     let mut frame = Frame::new(Scope::Batch, Arc::from([]));
-    let bound = Prepared::bind(run, &frame, |binder| binder.insert(&pending.insert));
+    let bound = Prepared::bind(run, &frame, |binder| binder.insert(insert));
     run.connection.bulk_rows = None;
     let (mut prepared, bound) = bound?;
     prepared.changes("BULK INSERT", &bound.stored);
-    let events: &[Event] = if pending.fires_triggers { &[Event::Insert] } else { &[] };
     let target = TriggerTarget::new(&bound.stored, events, &bound.outputs);
-    let count = target.around(run, &mut frame, |run, frame, keeps| {
+    target.around(run, &mut frame, |run, frame, keeps| {
         insert_rows(run, frame, prepared, bound, keeps)
-    })?;
-    run.connection.rowcount = count as i64;
-    run.done(Scope::Batch, StatementCode::BulkInsert, Some(count), false)
+    })
 }

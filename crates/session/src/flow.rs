@@ -19,14 +19,14 @@ use extentdb_base::sync::Arc;
 use extentdb_expr::Settings;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    AssignOperator, Assignment, DeclarationKind, If, Return, Script, Set, Statement, StatementKind,
-    TryCatch, VariableName, While,
+    AssignOperator, Assignment, DeclarationKind, If, ObjectName, Return, Script, Set, Statement,
+    StatementKind, TryCatch, VariableName, While,
 };
 use extentdb_types::Collation;
 
 use crate::command;
 use crate::statement;
-use crate::statement::table_variable::DeclareTable;
+use crate::statement::table_variable::{DeclareOfType, DeclareTable};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Variable;
 use extentdb_connection::scalar::{Compiler, Condition, Scalar};
@@ -81,6 +81,9 @@ pub(crate) struct Failure {
     pub(crate) line: u32,
 }
 
+/// Does a name stand for a table type?
+pub(crate) type IsTableType<'s> = &'s dyn Fn(&ObjectName) -> bool;
+
 type Built<T = ()> = Result<T, Failure>;
 
 /// Compiles the statements of a batch; `variables` are its parameters.
@@ -89,8 +92,9 @@ pub(crate) fn compile(
     variables: Vec<Variable>,
     collation: Collation,
     settings: Settings,
+    is_table_type: IsTableType<'_>,
 ) -> Built<Flow> {
-    compile_body(script, &script.statements, variables, collation, settings, None)
+    compile_body(script, &script.statements, variables, collation, settings, None, is_table_type)
 }
 
 /// Compiles the body of a procedure, which is a part of its script; `variables` are its parameters.
@@ -102,12 +106,14 @@ pub(crate) fn compile_body(
     collation: Collation,
     settings: Settings,
     returns: Option<&str>,
+    is_table_type: IsTableType<'_>,
 ) -> Built<Flow> {
     let mut builder = Builder {
         script,
         collation,
         settings,
         returns,
+        is_table_type,
         command: "",
         flow: Vec::new(),
         variables,
@@ -140,6 +146,7 @@ struct Builder<'s> {
     settings: Settings,
     /// The variable that takes what RETURN says.
     returns: Option<&'s str>,
+    is_table_type: IsTableType<'s>,
     /// Of the statement at hand.
     command: &'static str,
     flow: Vec<Placed>,
@@ -330,6 +337,14 @@ impl Builder<'_> {
                 continue;
             }
             let position = self.variables.len() + 1;
+            if let DeclarationKind::Scalar { data_type, value: None, .. } = &declaration.kind
+                && (self.is_table_type)(&data_type.name)
+            {
+                let name = declaration.name.text.clone();
+                let step = DeclareOfType { name, ty: data_type.name.clone(), position };
+                self.push(Instruction::Step(Box::new(step)), line);
+                continue;
+            }
             let variable = statement::variable::declared(declaration, position, self.collation);
             let variable = match variable {
                 Err(cause @ Cause::NotSupported { .. }) => {

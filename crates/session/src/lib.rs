@@ -19,7 +19,7 @@ pub use extentdb_connection::{
     Argument, BulkRows, Cause, ColumnInfo, Connection, DefinitionCause, Discard, Done, Effect,
     Environment, Gone, Hooks, IdentityInsert, Interrupt, Isolation, MemoryLimits, Message, NoHooks,
     Outcome, Output, OutputValue, PasswordHash, PasswordWeakness, ProcedureCall, ProcedureName,
-    Product, Request, Scope, Server, SetOptions, ShutdownMode, StatementCode, TransactionRequest,
-    verify_strength,
+    Product, Request, Scope, Server, SetOptions, ShutdownMode, StatementCode, TableArgument,
+    TableRows, TransactionRequest, verify_strength,
 };
 pub use run::run;

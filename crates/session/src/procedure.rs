@@ -6,6 +6,8 @@
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
 //! | sp_rename | `rename.rs` |
 //! | sp_addextendedproperty … | `extended_property.rs` |
+//! | sp_getapplock, sp_releaseapplock | `app_lock.rs` |
+//! | sp_describe_undeclared_parameters | `undeclared.rs` |
 //! | sp_set_session_context | `session_context.rs` |
 //! | sp_tables, sp_columns, sp_help, sp_who … | `catalog.rs` |
 //! | sp_helptext | `help_text.rs` |
@@ -17,6 +19,7 @@
 //! message 2812, as for any procedure that does not exist.
 
 mod absent;
+mod app_lock;
 mod catalog;
 mod describe;
 mod execute_sql;
@@ -28,14 +31,18 @@ mod prepare;
 mod rename;
 mod session_context;
 mod stored;
+mod table_parameter;
+mod undeclared;
 
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
 
 use extentdb_connection::cause::{Cause, Effect};
+use extentdb_connection::frame::Frame;
 use extentdb_connection::message::Message;
 use extentdb_connection::output::{OutputValue, Scope, StatementCode};
 use extentdb_connection::request::{Argument, ProcedureCall};
+use extentdb_connection::scalar::converted;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Raised, Stop};
 
@@ -80,15 +87,34 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
     for (position, returned) in &finished.outputs {
         let Some(argument) = call.arguments.get(*position) else { continue };
         if argument.is_output {
+            let Returned { ty, value } = as_declared(run, argument, returned);
             run.output.output_value(&OutputValue {
                 ordinal: u16::try_from(*position).unwrap_or(u16::MAX),
                 name: argument.name.clone(),
-                ty: returned.ty,
-                value: returned.value.clone(),
+                ty,
+                value,
             })?;
         }
     }
     run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)
+}
+
+/// A number in the type of number that the client has declared for it; anything else as it is.
+fn as_declared(run: &Run<'_>, argument: &Argument, returned: &Returned) -> Returned {
+    let is_number = |ty: SqlType| {
+        use SqlType::{BigInt, Bit, Decimal, Float, Int, Numeric, Real, SmallInt, TinyInt};
+        let is_plain = matches!(ty, Bit | TinyInt | SmallInt | Int | BigInt | Real | Float);
+        is_plain || matches!(ty, Decimal { .. } | Numeric { .. })
+    };
+    let to = argument.ty.filter(|ty| is_number(*ty) && is_number(returned.ty));
+    let Some(ty) = to else { return returned.clone() };
+    let frame = Frame::new(Scope::Procedure, Arc::from([]));
+    let at = run.values(&frame);
+    // What does not fit is returned as the procedure has it.
+    match converted(returned.value.clone(), returned.ty, ty, at) {
+        Ok(value) => Returned { ty, value },
+        Err(_) => returned.clone(),
+    }
 }
 
 fn end_by(run: &mut Run<'_>, raised: &Raised) -> Result<(), Stop> {
@@ -125,17 +151,17 @@ pub(crate) fn run(
         Some("sp_execute") => prepare::execute(run, arguments, caller),
         Some("sp_unprepare") => prepare::unprepare(run, arguments),
         Some("sp_rename") => rename::run(run, arguments),
+        Some("sp_getapplock") => app_lock::get(run, arguments),
+        Some("sp_releaseapplock") => app_lock::release(run, arguments),
         Some("sp_set_session_context") => session_context::run(run, arguments),
         Some("sp_reset_connection") => {
             run.connection.reset(false, run.output)?;
             Ok(Finished::default())
         }
         Some("sp_describe_first_result_set") => describe::run(run, arguments),
+        Some("sp_describe_undeclared_parameters") => undeclared::run(run, arguments),
         Some("sp_helptext") => help_text::run(run, arguments),
-        Some(known)
-            if known.starts_with("sp_cursor")
-                || matches!(known, "sp_prepexecrpc" | "sp_describe_undeclared_parameters") =>
-        {
+        Some(known) if known.starts_with("sp_cursor") || known == "sp_prepexecrpc" => {
             Err(Cause::not_supported(format!("the procedure {known}")).into())
         }
         _ => match stored::run(run, name, arguments, caller)? {
@@ -182,7 +208,14 @@ fn in_other_database(name: &str) -> Option<(String, String)> {
 fn is_catalog_or_text(name: &str) -> bool {
     catalog::named(name).is_some()
         || extended_property::Action::of(name).is_some()
-        || matches!(name, "sp_executesql" | "sp_describe_first_result_set" | "sp_helptext")
+        || matches!(
+            name,
+            "sp_executesql"
+                | "sp_getapplock"
+                | "sp_releaseapplock"
+                | "sp_describe_first_result_set"
+                | "sp_helptext"
+        )
 }
 
 /// The last part of a name of a system procedure, in small letters.

@@ -12,6 +12,7 @@
 //! - Between two statements the request looks whether it was interrupted or killed.
 
 use extentdb_base::sync::Arc;
+use extentdb_tsql::syntax::ObjectName;
 use extentdb_tsql::{Options, parse};
 
 use crate::bulk_load;
@@ -95,7 +96,8 @@ fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
             let parameters = text.parameters.clone();
             let collation = run.connection.collation();
             let settings = run.connection.options.settings();
-            flow::compile_body(script, body, parameters, collation, settings, returns)
+            let is_table = is_table_type(run.connection);
+            flow::compile_body(script, body, parameters, collation, settings, returns, &is_table)
                 .map(Arc::new)
                 .map_err(|failure| located(failure.cause, failure.line))
         }
@@ -150,6 +152,10 @@ fn compiled_text(run: &Run<'_>, text: &str, parameters: Vec<Variable>) -> Result
     Ok(flow)
 }
 
+fn is_table_type(connection: &Connection) -> impl Fn(&ObjectName) -> bool {
+    |name| connection.table_type(name).is_some()
+}
+
 /// Compiles a text; whether it means the same in every database, too.
 fn compile_text(
     run: &Run<'_>,
@@ -161,7 +167,9 @@ fn compile_text(
         .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
     let has_alias_types = user_type::resolve(run.connection, &mut script.statements);
     let settings = run.connection.options.settings();
-    let flow = flow::compile(&script, parameters, run.connection.collation(), settings)
+    let is_table = is_table_type(run.connection);
+    let collation = run.connection.collation();
+    let flow = flow::compile(&script, parameters, collation, settings, &is_table)
         .map_err(|failure| located(failure.cause, failure.line))?;
     Ok((flow, !has_alias_types))
 }

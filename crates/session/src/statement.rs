@@ -3,12 +3,14 @@
 //! A statement that is not here is refused by its name when it is reached.
 
 mod alter_database;
+mod alter_files;
 mod change;
 mod create_database;
 pub(crate) mod cursor;
 mod database;
 mod dbcc;
 mod execute;
+mod file_spec;
 mod hints;
 mod insert_bulk;
 mod login;

@@ -56,6 +56,7 @@ scripts! {
     not_supported
     properties
     databases
+    files
     fmtonly
     options
 }
@@ -68,6 +69,7 @@ fn text(value: &str) -> Argument {
         value: Datum::NChar(NText::from_text(value)),
         is_output: false,
         is_default: false,
+        table: None,
     }
 }
 
@@ -78,6 +80,7 @@ fn int(name: &str, value: i32, is_output: bool) -> Argument {
         value: Datum::Int(value),
         is_output,
         is_default: false,
+        table: None,
     }
 }
 

@@ -33,6 +33,9 @@ scripts! {
     query_targets
     rows_and_groups
     statements
+    table_types
+    application_locks
+    undeclared_parameters
     system_views
     new_tables
     texts

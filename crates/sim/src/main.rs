@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
 use extentdb_sim::{
-    Failure, RunConfig, RunKind, RunReport, SnapshotReport, TextReport, run_and_keep,
-    run_snapshots, run_texts,
+    Failure, RunConfig, RunKind, RunReport, ServerReport, SnapshotReport, TextReport, run_and_keep,
+    run_servers, run_snapshots, run_texts,
 };
 
 const USAGE: &str = "\
 cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich]
             [--indexed] [--altered]
             [--kind KIND] [--go-on] [--trace] [--keep DIR] [--texts OPERATIONS]
-            [--snapshots OPERATIONS]
+            [--snapshots OPERATIONS] [--servers STEPS]
 
   --seed N       runs seed N; with --minutes, N and the following ones
   --seeds A..B   runs seeds A to B, B not included
@@ -41,7 +41,9 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
   --keep DIR     writes the files of each run there, and the rows that must be in them
   --texts N      instead: N statements per seed on text keys of many collations, with crashes
   --snapshots N  instead: N statements per seed of readers with snapshots beside writers, with
-                 power cuts";
+                 power cuts
+  --servers N    instead: N steps per seed of a server with several databases, tempdb, files that
+                 are added and removed, cancelled statements and power cuts";
 
 /// The arguments of the command line.
 #[derive(Clone, Debug)]
@@ -59,6 +61,7 @@ struct Asked {
     keep: Option<PathBuf>,
     texts: Option<u64>,
     snapshots: Option<u64>,
+    servers: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -72,6 +75,9 @@ fn main() -> ExitCode {
     }
     if let Some(operations) = asked.snapshots {
         return run_all_snapshots(&asked, operations);
+    }
+    if let Some(steps) = asked.servers {
+        return run_all_servers(&asked, steps);
     }
     match run(&asked) {
         Ok(Totals { runs, sum, failed }) if failed.is_empty() => {
@@ -88,6 +94,41 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A server of several databases, once per seed.
+fn run_all_servers(asked: &Asked, steps: u64) -> ExitCode {
+    let mut failed = Vec::new();
+    let clock = SystemClock::new();
+    let begun = clock.monotonic();
+    let limit = asked.minutes.map(|minutes| Duration::from_secs(60 * minutes));
+    let has_time = || limit.is_none_or(|limit| clock.monotonic() - begun < limit);
+    for seed in asked.seeds.clone().take_while(|_| has_time()) {
+        match run_servers(seed, steps) {
+            Ok(ServerReport {
+                distributed,
+                statements,
+                cancelled,
+                killed,
+                temporary,
+                extra,
+                power_cuts,
+            }) => println!(
+                "seed {seed}: {statements} statements, {cancelled} cancelled, {distributed} \
+                 transactions over two databases, {killed} sessions killed, {temporary} temporary \
+                 tables, {extra} changes of a database and its files, {power_cuts} power cuts; \
+                 the full check is clean"
+            ),
+            Err(what) => {
+                println!("seed {seed}: FAILED: {what}");
+                failed.push(seed);
+                if !asked.goes_on {
+                    break;
+                }
+            }
+        }
+    }
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The workload on text keys, once per seed.
@@ -146,6 +187,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
         keep: None,
         texts: None,
         snapshots: None,
+        servers: None,
     };
     let mut one = None;
     let mut rest = arguments.iter();
@@ -154,6 +196,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
             "--keep" => asked.keep = Some(PathBuf::from(rest.next()?)),
             "--texts" => asked.texts = Some(rest.next()?.parse().ok()?),
             "--snapshots" => asked.snapshots = Some(rest.next()?.parse().ok()?),
+            "--servers" => asked.servers = Some(rest.next()?.parse().ok()?),
             "--tight" => asked.is_tight = true,
             "--rich" => asked.is_rich = true,
             "--indexed" => asked.is_indexed = true,

@@ -81,6 +81,16 @@ fn values_off_their_rows_survive() {
     run_seed(RunKind::Lobs, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
+#[test]
+fn a_text_page_that_nothing_came_to_lie_on_is_not_full_for_good() {
+    run_seed(RunKind::Lobs, &[900_017]);
+}
+
+#[test]
+fn a_page_of_zeros_is_damage_after_a_crash_too() {
+    run_seed(RunKind::BadPage, &[900_053]);
+}
+
 fn swap_logs(ids: Ids) {
     for seed in seeds(&[0, 1, 2, 3]) {
         swap_logs_of_twins(seed, ids).unwrap_or_else(|what| panic!("seed {seed}: {what}"));

@@ -166,3 +166,8 @@ fn a_checkpoint_in_a_full_log_leaves_the_size_of_a_file_to_the_next_one() {
 fn a_rollback_in_a_full_filegroup_and_a_full_log_restores_the_old_length_of_rows() {
     run_config(&RunConfig { is_tight: true, ..RunConfig::altered(8_001_441) });
 }
+
+#[test]
+fn a_close_in_a_full_log_leaves_a_database_that_opens() {
+    run_config(&RunConfig { is_tight: false, ..RunConfig::indexed(152) });
+}

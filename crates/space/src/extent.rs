@@ -72,36 +72,15 @@ impl Space {
 
     /// Allocates a run of pages of one extent, with the fullness that they will have when the
     /// caller has filled them: one record in PFS instead of two for each page. A caller that fills
-    /// fewer corrects PFS with [`update_pfs`](Self::update_pfs).
-    pub fn append_pages(
-        &self,
-        tx: &mut Transaction,
-        unit: &Unit,
-        ends: Fullness,
-    ) -> Result<Vec<PageId>, Error> {
-        self.append_and(tx, unit, ends, |_, _| Ok(()))
-    }
-
-    /// The same with pages that are formatted at once: a page may be one that the unit has had
-    /// before, whose old records a restart must not find.
+    /// fewer corrects PFS with [`update_pfs`](Self::update_pfs). The pages are formatted at once: a
+    /// page may be one that this or another unit has had before, whose old records a restart must
+    /// not find.
     pub fn append_formatted_pages(
         &self,
         tx: &mut Transaction,
         unit: &Unit,
         ends: Fullness,
         form: &PageForm,
-    ) -> Result<Vec<PageId>, Error> {
-        self.append_and(tx, unit, ends, |system, run| {
-            run.iter().try_for_each(|page| self.format_page(system, unit, *page, form).map(drop))
-        })
-    }
-
-    fn append_and(
-        &self,
-        tx: &mut Transaction,
-        unit: &Unit,
-        ends: Fullness,
-        then: impl FnOnce(&mut Transaction, &[PageId]) -> Result<(), Error>,
     ) -> Result<Vec<PageId>, Error> {
         refuse_undo(tx, unit)?;
         let is_first = unit.first_iam().is_none();
@@ -122,7 +101,8 @@ impl Space {
                 self.set_first_iam(system, unit, iam)?;
                 self.set_first(system, unit, first)?;
             }
-            then(system, &run)?;
+            run.iter()
+                .try_for_each(|page| self.format_page(system, unit, *page, form).map(drop))?;
             Ok(run)
         });
         {

@@ -17,8 +17,8 @@
 use std::ops::Range;
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT};
-use extentdb_base::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use extentdb_base::sync::{Mutex, OnceLock};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use extentdb_base::sync::{Mutex, OnceLock, lock};
 use extentdb_base::{Extent, FileId, PageId};
 use extentdb_format::allocation::bitmap::is_fixed_extent;
 use extentdb_format::allocation::file_header::Growth;
@@ -47,9 +47,25 @@ pub struct FileDescription {
     pub pages_max: Option<u32>,
 }
 
+/// What ALTER DATABASE … MODIFY FILE changes of a file, besides its size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileSettings {
+    /// Logical name, unique in the database.
+    pub name: String,
+    /// What it grows by.
+    pub growth: Growth,
+    /// Maximum size in pages; `None` = that of the format.
+    pub pages_max: Option<u32>,
+}
+
 /// A data file.
 pub struct DataFile {
     description: FileDescription,
+    settings: Mutex<FileSettings>,
+    /// It is on its way out of the database, and does not grow.
+    is_withdrawn: AtomicBool,
+    /// Mixed extents without a page in use when it was withdrawn.
+    unused_mixed: Mutex<Vec<u32>>,
     pages: AtomicU32,
     free: AtomicU32,
     hint: AtomicU32,
@@ -68,9 +84,17 @@ impl DataFile {
     /// A file whose free extents are not known yet.
     pub fn new(description: FileDescription) -> DataFile {
         let pages = description.pages;
+        let settings = FileSettings {
+            name: description.name.clone(),
+            growth: description.growth,
+            pages_max: description.pages_max,
+        };
         DataFile {
             pages: AtomicU32::new(pages),
             description,
+            settings: Mutex::new(settings),
+            is_withdrawn: AtomicBool::new(false),
+            unused_mixed: Mutex::default(),
             free: AtomicU32::new(0),
             hint: AtomicU32::new(0),
             intervals: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
@@ -98,9 +122,62 @@ impl DataFile {
         self.description.id
     }
 
-    /// What it was opened as. The size is that of the opening.
-    pub fn description(&self) -> &FileDescription {
-        &self.description
+    /// What it is called, where it belongs and how it grows. The size is that of the opening.
+    pub fn description(&self) -> FileDescription {
+        let FileSettings { name, growth, pages_max } = lock(&self.settings).clone();
+        FileDescription { name, growth, pages_max, ..self.description.clone() }
+    }
+
+    /// Its filegroup, constant.
+    pub fn group(&self) -> i16 {
+        self.description.group
+    }
+
+    pub(crate) fn set_settings(&self, settings: FileSettings) {
+        *lock(&self.settings) = settings;
+    }
+
+    /// Claims all that is free, so that nothing can be allocated; false, and nothing has changed,
+    /// when more than its maps is in use.
+    pub(crate) fn withdraw(&self) -> bool {
+        let _growing = lock(&self.growing);
+        self.is_withdrawn.store(true, Ordering::Release);
+        let extents = 0..self.extents();
+        let free: Vec<u32> = extents.clone().filter(|extent| self.take(*extent)).collect();
+        let unused: Vec<u32> =
+            extents.clone().filter(|extent| self.mixed.hold_whole(*extent)).collect();
+        let fixed = extents.filter(|extent| is_fixed_extent(*extent)).count();
+        let is_empty = free.len() + unused.len() + fixed == self.extents() as usize;
+        if is_empty {
+            *lock(&self.unused_mixed) = unused;
+        } else {
+            free.into_iter().for_each(|extent| self.release(extent));
+            unused.into_iter().for_each(|extent| self.mixed.release(extent, u8::MAX));
+            self.is_withdrawn.store(false, Ordering::Release);
+        }
+        is_empty
+    }
+
+    /// Claims all that is free, whatever else is in use: the file is no part of the database.
+    pub(crate) fn discard(&self) {
+        self.is_withdrawn.store(true, Ordering::Release);
+        (0..self.extents()).for_each(|extent| {
+            self.take(extent);
+            self.mixed.forget(extent);
+        });
+    }
+
+    /// It stays in the database: what [`withdraw`](Self::withdraw) has claimed is free again.
+    pub(crate) fn stay(&self) {
+        let unused = std::mem::take(&mut *lock(&self.unused_mixed));
+        let is_free = |extent: &u32| !unused.contains(extent);
+        (0..self.extents()).filter(is_free).for_each(|extent| self.release(extent));
+        unused.iter().for_each(|extent| self.mixed.release(*extent, u8::MAX));
+        self.is_withdrawn.store(false, Ordering::Release);
+    }
+
+    pub(crate) fn is_withdrawn(&self) -> bool {
+        self.is_withdrawn.load(Ordering::Acquire)
     }
 
     /// Size in pages; grows only.

@@ -50,8 +50,7 @@ impl Filegroup {
 
     /// New skip targets by what is free now, and the schedule that follows from them.
     pub(crate) fn recalculate(&self, options: &Options, events: &dyn FillEvents) {
-        let facts =
-            self.files.iter().map(|f| (f.id(), f.description().name.clone(), f.free_extents()));
+        let facts = self.files.iter().map(|f| (f.id(), f.description().name, f.free_extents()));
         let recalculation = Recalculation::new(&options.database, facts);
         let targets: Vec<u32> = recalculation.files.iter().map(|file| file.target).collect();
         *write(&self.schedule) = Arc::new(Schedule::new(&targets, options.extents_per_turn));
@@ -127,6 +126,7 @@ impl Space {
             match self.grow(&group.files[at]) {
                 Ok(true) => {
                     *next = at + 1;
+                    self.grow_with_it(group, at);
                     return Ok(());
                 }
                 Ok(false) => {}
@@ -136,5 +136,20 @@ impl Space {
             }
         }
         Err(Error::FilegroupFull { group: group.id, growth: refusal })
+    }
+
+    /// With AUTOGROW_ALL_FILES all files grow when one does. One that cannot is passed over, as if
+    /// it alone had been asked.
+    fn grow_with_it(&self, group: &Filegroup, grown: usize) {
+        if !self.grows_all_files(group.id) {
+            return;
+        }
+        for (at, file) in group.files.iter().enumerate() {
+            if at != grown {
+                let _ = self.grow(file);
+            }
+        }
+        // Files of equal size stay equal: the shares follow from the free extents of now.
+        group.recalculate(self.options(), self.events());
     }
 }

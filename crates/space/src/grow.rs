@@ -17,23 +17,27 @@
 //! 4. The extents are free in memory, and a transaction takes one. Its record follows that of the
 //!    growth in the log, so no page past 1,023 is used while the header may still say 1,024.
 
+use std::ops::Range;
+
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::lock;
 use extentdb_base::{Extent, FileId, Lsn, PageId};
 use extentdb_change::{change, in_own_system};
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, is_fixed_extent, write_map};
-use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, Growth};
+use extentdb_format::allocation::file_header::{
+    FileHeader, FileHeaderView, Growth, MAX_SIZE_UNLIMITED,
+};
 use extentdb_format::allocation::pfs::{Fullness, PfsByte, write_pfs};
 use extentdb_format::log::payload::row::FileHeaderModify;
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_format::page::{PageRef, checksum};
+use extentdb_format::page::{PageHeader, PageRef, checksum};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::{DiskFile, Durability, Fill};
 use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
-use crate::file::DataFile;
+use crate::file::{DataFile, FileSettings};
 use crate::space::Space;
 
 /// Pages of the largest file: 16 TB.
@@ -43,8 +47,12 @@ impl Space {
     /// Makes a file longer by its own increment. False when it may not grow any more.
     pub(crate) fn grow(&self, file: &DataFile) -> Result<bool, Error> {
         let _growing = lock(file.growing());
+        if file.is_withdrawn() {
+            return Ok(false);
+        }
         let pages = file.pages();
-        let increment = match file.description().growth {
+        let description = file.description();
+        let increment = match description.growth {
             Growth::Pages(pages) => u64::from(pages),
             // A percentage of the size of today, to the nearest extent.
             Growth::Percent(percent) => u64::from(pages) * u64::from(percent) / 100,
@@ -52,7 +60,7 @@ impl Space {
         let extent = u64::from(PAGES_PER_EXTENT);
         let increment =
             if increment == 0 { 0 } else { ((increment + extent / 2) / extent).max(1) * extent };
-        let most = file.description().pages_max.unwrap_or(PAGES_MAX).min(PAGES_MAX);
+        let most = description.pages_max.unwrap_or(PAGES_MAX).min(PAGES_MAX);
         let target = (u64::from(pages) + increment).min(u64::from(most)) / extent * extent;
         if target <= u64::from(pages) {
             return Ok(false);
@@ -93,9 +101,26 @@ impl Space {
         Ok(())
     }
 
+    /// Logs other settings of a file in its header, which the caller's transaction may undo.
+    ///
+    /// # Errors
+    /// There is no such file; the log is full.
+    pub fn log_settings(
+        &self,
+        tx: &mut Transaction,
+        id: FileId,
+        settings: &FileSettings,
+    ) -> Result<(), Error> {
+        self.change_header(tx, id, |header| {
+            header.set_growth(settings.growth);
+            header.max_size = Some(settings.pages_max.unwrap_or(MAX_SIZE_UNLIMITED));
+            header.set_name(&settings.name);
+        })
+    }
+
     fn write_new_part(&self, id: FileId, old: u32, new: u32) -> Result<(), Error> {
         let disk = self.pool().file(id).ok_or(Error::NoFile { file: id })?;
-        write_part(&*disk, id, old, new)?;
+        write_part(&*disk, id, old..new, Lsn::ZERO)?;
         disk.sync()?;
         Ok(())
     }
@@ -152,16 +177,20 @@ impl Space {
 }
 
 /// Formats an empty file as the data file `id` of `pages` pages: the header page given, and its
-/// maps. Durable when this returns; the database does not have the file yet.
+/// maps. Durable when this returns; the database does not have the file yet. `lsn`, of a record
+/// that is durable, goes on all of these pages: they are newer than copies, in the double-write
+/// area, of a file that had the number before.
 pub fn write_new_file(
     disk: &dyn DiskFile,
     id: FileId,
     pages: u32,
     header: &PageBytes,
+    lsn: Lsn,
 ) -> Result<(), extentdb_io::Error> {
-    write_part(disk, id, 0, pages)?;
+    write_part(disk, id, 0..pages, lsn)?;
     let mut page = PageBuf::zeroed();
     page.copy_from_slice(header);
+    PageHeader::of_mut(&mut page).lsn_bytes = lsn.to_bytes();
     checksum::seal(&mut page);
     disk.write_at(0, &[&page[..]], Durability::Deferred)?;
     disk.sync()
@@ -171,13 +200,14 @@ pub fn write_new_file(
 fn write_part(
     disk: &dyn DiskFile,
     id: FileId,
-    old: u32,
-    new: u32,
+    part: Range<u32>,
+    lsn: Lsn,
 ) -> Result<(), extentdb_io::Error> {
+    let Range { start: old, end: new } = part;
     disk.extend(u64::from(new) * PAGE_BYTES as u64, Fill::Allocated)?;
     let mut page = PageBuf::zeroed();
     for number in fixed_pages(old, new) {
-        write_fixed_page(PageId { file: id, page: number }, &mut page);
+        write_fixed_page(PageId { file: id, page: number }, lsn, &mut page);
         checksum::seal(&mut page);
         disk.write_at(u64::from(number) * PAGE_BYTES as u64, &[&page[..]], Durability::Deferred)?;
     }
@@ -205,9 +235,9 @@ fn fixed_pages(old: u32, new: u32) -> Vec<u32> {
 }
 
 /// A map page of a part of a file where nothing is allocated but the map pages themselves.
-fn write_fixed_page(id: PageId, page: &mut PageBuf) {
+fn write_fixed_page(id: PageId, lsn: Lsn, page: &mut PageBuf) {
     page.fill(0);
-    let stamp = PageStamp::default();
+    let stamp = PageStamp { lsn, ..PageStamp::default() };
     let Some(kind) = MapKind::ALL.into_iter().find(|kind| kind.page_of(id) == id) else {
         let mut entries = write_pfs(page, id, &stamp);
         let state = PfsByte::ALLOCATED.with_fullness(Fullness::UpTo100);

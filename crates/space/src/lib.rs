@@ -20,7 +20,7 @@ mod unit;
 mod zero_ahead;
 
 pub use error::Error;
-pub use file::{DataFile, FileDescription};
+pub use file::{DataFile, FileDescription, FileSettings};
 pub use filegroup::FillEvents;
 pub use free::{Freed, FreedMark};
 pub use grow::write_new_file;

@@ -105,6 +105,16 @@ impl MixedExtents {
         });
     }
 
+    /// Holds all pages of an extent; false, and nothing has changed, when one is in use.
+    pub(crate) fn hold_whole(&self, extent: u32) -> bool {
+        let mut state = lock(&self.0);
+        let is_unused = state.extents.get(&extent).is_some_and(|pages| pages.free == u8::MAX);
+        if is_unused {
+            state.change(extent, |pages| *pages = MixedPages { free: 0, held: u8::MAX });
+        }
+        is_unused
+    }
+
     /// These pages may be handed out.
     pub(crate) fn release(&self, extent: u32, mask: u8) {
         lock(&self.0).change(extent, |pages| {

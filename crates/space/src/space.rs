@@ -1,6 +1,6 @@
 //! The space of a database: its files and filegroups, and what is free in them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, lock, read, write};
@@ -11,7 +11,7 @@ use extentdb_format::log::Context;
 use extentdb_txn::{Manager, PageChanges, RecordOwner};
 
 use crate::error::Error;
-use crate::file::{DataFile, FileDescription};
+use crate::file::{DataFile, FileDescription, FileSettings};
 use crate::filegroup::{Filegroup, FillEvents};
 use crate::unit::UnitRows;
 
@@ -41,6 +41,8 @@ pub struct Space {
     transactions: Arc<Manager>,
     options: Options,
     groups: RwLock<BTreeMap<i16, Arc<Filegroup>>>,
+    /// Filegroups whose files all grow when one does.
+    grow_all: RwLock<BTreeSet<i16>>,
     changed: Arc<Changed>,
     rows: OnceLock<Arc<dyn UnitRows>>,
     /// Pages of uniform extents that transactions have freed in PFS, until they are released or an
@@ -70,6 +72,7 @@ impl Space {
             transactions,
             options,
             groups: RwLock::default(),
+            grow_all: RwLock::default(),
             changed: Arc::default(),
             rows: OnceLock::new(),
             pending_pages: Mutex::default(),
@@ -91,7 +94,7 @@ impl Space {
         let mut groups: BTreeMap<i16, Vec<Arc<DataFile>>> = BTreeMap::new();
         for id in order {
             if let Some(file) = read(&self.changed.files).get(&id) {
-                groups.entry(file.description().group).or_default().push(file.clone());
+                groups.entry(file.group()).or_default().push(file.clone());
             }
         }
         let groups = groups.into_iter().map(|(id, files)| {
@@ -152,6 +155,79 @@ impl Space {
         write(&self.changed.files).insert(description.id, file);
         self.regroup(order.into_iter(), &|group| group == description.group);
         Ok(())
+    }
+
+    /// Takes an empty file out of its filegroup: nothing is allocated in it from now on. False, and
+    /// nothing has changed, when more than its maps is in use, which what an open transaction has
+    /// freed is.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn withdraw_file(&self, id: FileId) -> Result<bool, Error> {
+        let file = self.file(id)?;
+        if !file.withdraw() {
+            return Ok(false);
+        }
+        let order = self.order_of_files();
+        self.regroup(order.into_iter().filter(|own| *own != id), &|group| group == file.group());
+        Ok(true)
+    }
+
+    /// Takes a file out of its filegroup that no catalog lists, whatever its maps say.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn discard_file(&self, id: FileId) -> Result<(), Error> {
+        self.file(id)?.discard();
+        let order = self.order_of_files();
+        self.regroup(order.into_iter().filter(|own| *own != id), &|_| false);
+        Ok(())
+    }
+
+    /// A file that was withdrawn stays in its filegroup.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn keep_file(&self, id: FileId) -> Result<(), Error> {
+        let file = self.file(id)?;
+        file.stay();
+        let order = self.order_of_files();
+        self.regroup(order.into_iter().chain([id]), &|group| group == file.group());
+        Ok(())
+    }
+
+    /// Forgets a file that was withdrawn.
+    pub fn forget_file(&self, id: FileId) {
+        write(&self.changed.files).remove(&id);
+        lock(&self.changed.pending).retain(|page| page.file != id);
+    }
+
+    fn order_of_files(&self) -> Vec<FileId> {
+        let groups = read(&self.groups);
+        groups.values().flat_map(|group| group.files().iter().map(|file| file.id())).collect()
+    }
+
+    /// Other settings of a file, which its header has already.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn set_file_settings(&self, id: FileId, settings: FileSettings) -> Result<(), Error> {
+        self.file(id)?.set_settings(settings);
+        Ok(())
+    }
+
+    /// Do all files of the group grow when one does: AUTOGROW_ALL_FILES?
+    pub fn set_grows_all_files(&self, group: i16, is_on: bool) {
+        let mut groups = write(&self.grow_all);
+        if is_on {
+            groups.insert(group)
+        } else {
+            groups.remove(&group)
+        };
+    }
+
+    pub(crate) fn grows_all_files(&self, group: i16) -> bool {
+        read(&self.grow_all).contains(&group)
     }
 
     /// Reads which extents are free, and which pages of mixed extents.

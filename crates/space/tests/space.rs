@@ -11,7 +11,9 @@ use extentdb_change::{in_system, roll_back_system};
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::allocation::pfs::Fullness;
-use extentdb_space::{Error, FileDescription, Unit};
+use extentdb_format::log::Context;
+use extentdb_format::page::PageType;
+use extentdb_space::{Error, FileDescription, PageForm, Unit};
 use support::*;
 
 #[test]
@@ -211,12 +213,26 @@ fn a_fullness_that_does_not_change_is_not_logged() {
     assert_eq!(bench.log.last(), last);
 }
 
+fn form() -> PageForm {
+    PageForm {
+        kind: PageType::Data,
+        level: 0,
+        pminlen: 8,
+        context: Context::HEAP,
+        prev: PageId::NONE,
+        next: PageId::NONE,
+        type_flag_bits: 0,
+        flag_bits: 0,
+    }
+}
+
 #[test]
-fn pages_allocated_in_advance_and_not_formatted_are_given_back() {
+fn pages_allocated_in_advance_and_not_used_are_given_back() {
     let bench = bench(&[file(1, 800, 64)], false);
     let unit = unit(300);
     let mut tx = bench.begin();
-    let run = bench.space.append_pages(&mut tx, &unit, Fullness::UpTo100).unwrap();
+    let run =
+        bench.space.append_formatted_pages(&mut tx, &unit, Fullness::UpTo100, &form()).unwrap();
     tx.commit().unwrap();
     assert_eq!(run.len(), PAGES_PER_EXTENT as usize);
     assert!(run.iter().all(|page| bench.pfs(*page).fullness() == Some(Fullness::UpTo100)));

@@ -140,6 +140,7 @@ const SYS: &[(&str, Fill)] = &[
     ("system_views", table::system_views),
     ("systypes", old::types::all),
     ("sysusers", old::principal::users),
+    ("table_types", types::table_types),
     ("tables", table::all),
     ("tcp_endpoints", server::tcp_endpoints),
     ("trigger_events", module::trigger_events),

@@ -22,7 +22,9 @@ pub use extentdb_catalog::table::values::{Cell, LobStream, RowValues};
 pub use file::fixed_pages::{FileGrowth, FileIdentity, guid, has_creation_mark, write_header};
 pub use shape::{MakeOptions, MakeReport, SHAPES, Shape, Size, make};
 pub use spec::alteration::{AddedColumn, RowStates};
-pub use spec::data_space::{FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec, Placement};
+pub use spec::data_space::{
+    FilegroupSpec, PartitionFunctionSpec, PartitionSchemeSpec, Placement, filegroup_rows,
+};
 pub use spec::{
     CheckSpec, ColumnSpec, Constraint, Filter, FnRows, ForeignKeySpec, IndexSpec, RowOrder, Rows,
     TableSpec,

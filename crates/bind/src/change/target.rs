@@ -37,6 +37,13 @@ impl Binder<'_> {
         match &target.kind {
             TargetKind::Object(name) => self.target_object(name, target.span),
             TargetKind::Variable(name) => {
+                if self.surroundings.is_read_only(&name.text) {
+                    let name = &name.text;
+                    let text = format!(
+                        "The table-valued parameter \"{name}\" is READONLY and cannot be modified."
+                    );
+                    return Err(Cause::Other { number: 10_700, text }.at(target.span));
+                }
                 let found = self.surroundings.table_variable(&name.text);
                 found.ok_or_else(|| {
                     let name = name.text.to_string();

@@ -23,8 +23,9 @@ fn microsoft_version(at: Values<'_>) -> i32 {
     (i32::from(major) << VERSION_SHIFT) | i32::from(build)
 }
 
-fn last_rowversion() -> Datum<'static> {
-    Datum::Binary(vec![0; 8].into())
+fn last_rowversion(at: Values<'_>) -> Datum<'static> {
+    let last = at.connection.session.database().last_timestamp();
+    Datum::Binary(last.to_be_bytes().to_vec().into())
 }
 
 pub(super) static TABLE: &[Definition] = &[
@@ -68,7 +69,7 @@ pub(super) static TABLE: &[Definition] = &[
     }),
     Definition::new("@@nestlevel", Kind::Int, |at, _| Ok(int(at.connection.nesting.into()))),
     Definition::new("@@procid", Kind::Int, |_, _| Ok(Datum::Int(0))),
-    Definition::new("@@dbts", Kind::Binary(8), |_, _| Ok(last_rowversion())),
+    Definition::new("@@dbts", Kind::Binary(8), |at, _| Ok(last_rowversion(at))),
     Definition::new("@@textsize", Kind::Int, |at, _| {
         Ok(Datum::Int(at.connection.options.textsize))
     }),

@@ -5,7 +5,8 @@
 //! ##t   in tempdb as it is; it ends with the session that has created it
 //! ```
 //!
-//! A table ends with the procedure or dynamic text that has created it, or with the session.
+//! A table ends with the procedure or dynamic text that has created it, or with the session. So do
+//! temporary procedures.
 //! Entries are not removed with their table: a rollback may bring it back, and take it away.
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use extentdb_engine::{Database, Table, Timeout};
 
 use super::{DEFAULT_SCHEMA, TEMPDB};
 use crate::connection::Connection;
+use crate::temporary_table::TemporaryTable;
 
 /// Characters of a stored name before its digits.
 const NAME_UNITS: usize = 116;
@@ -26,20 +28,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(2);
 /// The temporary tables that a session has created.
 #[derive(Debug, Default)]
 pub struct TemporaryTables {
-    tables: Vec<TemporaryTable>,
-}
-
-#[derive(Debug)]
-struct TemporaryTable {
-    /// As statements write it.
-    name: String,
-    /// As tempdb has it.
-    stored: String,
-    id: ObjectId,
-    /// Nesting of what has created it: 0 for a batch.
-    nesting: u32,
-    /// What has created it has ended, and the table could not be dropped.
-    is_hidden: bool,
+    pub(super) tables: Vec<TemporaryTable>,
 }
 
 /// The stored name of the temporary table with this number.
@@ -69,9 +58,7 @@ impl TemporaryTables {
 
     /// Stored names of the tables of a name that a scope has created.
     pub fn stored_at(&self, name: &str, nesting: u32) -> impl Iterator<Item = &str> {
-        let has_name = move |table: &&TemporaryTable| {
-            !table.is_hidden && table.nesting == nesting && table.name.eq_ignore_ascii_case(name)
-        };
+        let has_name = move |table: &&TemporaryTable| table.is_at(name, nesting);
         self.tables.iter().rev().filter(has_name).map(|table| &*table.stored)
     }
 
@@ -83,13 +70,31 @@ impl TemporaryTables {
 
     /// A table was created by a scope.
     pub fn add(&mut self, name: &str, table: &Table, nesting: u32) {
+        self.tables.push(TemporaryTable::new(name, table, nesting));
+    }
+
+    /// A procedure was created by a scope; `stored` is its name in tempdb.
+    pub fn add_procedure(&mut self, name: &str, stored: &str, nesting: u32) {
         self.tables.push(TemporaryTable {
             name: name.to_owned(),
-            stored: table.name().to_owned(),
-            id: table.id(),
+            stored: stored.to_owned(),
+            id: ObjectId(0),
             nesting,
             is_hidden: false,
+            is_borrowed: false,
+            is_read_only: false,
+            of_type: None,
+            is_procedure: true,
         });
+    }
+
+    /// The last table of a name that a scope has created.
+    pub(super) fn at(&self, name: &str, nesting: u32) -> Option<&TemporaryTable> {
+        self.tables.iter().rev().find(|table| table.is_at(name, nesting))
+    }
+
+    pub(super) fn at_mut(&mut self, name: &str, nesting: u32) -> Option<&mut TemporaryTable> {
+        self.tables.iter_mut().rev().find(|table| table.is_at(name, nesting))
     }
 }
 
@@ -106,7 +111,9 @@ impl Connection {
 
     fn drop_temporary_tables(&mut self, has_ended: impl Fn(&TemporaryTable) -> bool) {
         let is_ended = |table: &mut TemporaryTable| has_ended(table) && !table.is_hidden;
-        let ended: Vec<TemporaryTable> = self.temporary.tables.extract_if(.., is_ended).collect();
+        let mut ended: Vec<TemporaryTable> =
+            self.temporary.tables.extract_if(.., is_ended).collect();
+        ended.retain(|table| !table.is_borrowed);
         if ended.is_empty() {
             return;
         }
@@ -125,6 +132,14 @@ impl Connection {
 
     /// Drops a table, unless it is gone; false when it could not be dropped.
     fn drop_temporary(&mut self, tempdb: &Arc<Database>, table: &TemporaryTable) -> bool {
+        if table.is_procedure {
+            let stored = &table.stored;
+            // Nobody else can name it: one that is gone was dropped by its session.
+            let _ = self.in_database(tempdb, |connection| {
+                connection.session.drop_module(DEFAULT_SCHEMA, stored)
+            });
+            return true;
+        }
         let name = format!("{DEFAULT_SCHEMA}.{}", table.stored);
         let Ok(found) = self.session.table_in(tempdb, &name) else { return true };
         if found.id() != table.id {

@@ -2,7 +2,8 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_bind::surroundings::{
-    Object, SessionFunction, StoredTable, Surroundings, TableFunctionObject, UserFunction, View,
+    MadeRows, Object, SessionFunction, StoredTable, Surroundings, TableFunctionObject,
+    UserFunction, View,
 };
 use extentdb_bind::{Cause as BindCause, Error as BindError, Result as Bound};
 use extentdb_engine::Database;
@@ -99,7 +100,8 @@ impl<'s> QuerySurroundings<'s> {
                 ));
             };
             let database = Some(found.database.clone());
-            return view(text, ViewName { database, schema: None, name }, span).map(Some);
+            let schema = Some(found.schema_name());
+            return view(text, ViewName { database, schema, name }, span).map(Some);
         }
         self.reads_tables = true;
         let id = found.object.object.id;
@@ -157,6 +159,10 @@ impl Surroundings for QuerySurroundings<'_> {
         })
     }
 
+    fn is_read_only(&self, variable: &str) -> bool {
+        self.connection.is_read_only(variable)
+    }
+
     fn variable(&mut self, name: &str) -> Option<(usize, SqlType)> {
         let slot = variable_named(&self.frame.variables, name)?;
         self.frame.variables.get(slot).map(|variable| (slot, variable.ty))
@@ -185,7 +191,8 @@ impl Surroundings for QuerySurroundings<'_> {
 
     fn takes_identity(&self, stored: &StoredTable) -> bool {
         let table = self.connection.options.identity_insert.as_ref();
-        self.connection.bulk_rows.is_some()
+        let loads = self.connection.bulk_rows.as_ref();
+        loads.is_some_and(|rows| has_identity(rows, stored))
             || table.is_some_and(|own| own.is(stored.database.name(), stored.table.id()))
     }
 
@@ -294,4 +301,12 @@ pub fn view(text: &str, view: ViewName, span: Span) -> Bound<Object> {
         has_check_option: view.with_check_option,
         name,
     }))
+}
+
+/// Do rows in memory have values for the identity column of a table? A load of others leaves the
+/// values to the table.
+fn has_identity(rows: &MadeRows, stored: &StoredTable) -> bool {
+    let columns = stored.object.table().map(|table| &*table.columns).unwrap_or_default();
+    let identity = columns.iter().find(|column| column.identity.is_some());
+    identity.is_some_and(|own| rows.columns.iter().any(|it| it.0.eq_ignore_ascii_case(&own.name)))
 }

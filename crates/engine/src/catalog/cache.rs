@@ -24,6 +24,7 @@ use extentdb_rowset::{LobUnit, Tree};
 use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
 use crate::catalog::changes::ModelChanges;
+use crate::catalog::filegroups::Filegroups;
 use crate::catalog::key_order::Origin;
 use crate::catalog::sequence::Sequences;
 use crate::catalog::system_table::{SystemTable, bigint};
@@ -62,7 +63,7 @@ pub(crate) struct CatalogCache {
     /// Tables that open transactions create.
     pub(crate) new_tables: RwLock<BTreeSet<ObjectId>>,
     pub(crate) schemas: RwLock<BTreeMap<i32, String>>,
-    pub(crate) filegroups: BTreeMap<String, i16>,
+    pub(crate) filegroups: RwLock<Filegroups>,
     /// The highest rowset id there ever was.
     pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
     /// The clustered index of `sysallocunits`, to find the rows of units.
@@ -136,7 +137,7 @@ impl CatalogCache {
             created_units: RwLock::default(),
             new_tables: RwLock::default(),
             schemas: RwLock::new(catalog.schemas.clone()),
-            filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
+            filegroups: RwLock::default(),
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
             finder,
             sequences: Sequences::default(),
@@ -145,6 +146,7 @@ impl CatalogCache {
         };
         let tree = cache.system("sysallocunits")?.indexes[0].tree.clone();
         *write(&cache.finder.tree) = Some(tree);
+        cache.load_filegroups()?;
         Ok(cache)
     }
 
@@ -364,8 +366,10 @@ pub(crate) fn verify_faults<'f>(
 }
 
 fn user_tables(loaded: LoadedCatalog<'_>) -> Tables {
-    let is_ours =
-        |table: &&model::Table| table.kind == ObjectType::USER_TABLE || table.id == SYSFILES1;
+    let is_ours = |table: &&model::Table| {
+        matches!(table.kind, ObjectType::USER_TABLE | ObjectType::TABLE_TYPE)
+            || table.id == SYSFILES1
+    };
     let mut tables = Tables::default();
     let ours = loaded.catalog.tables.values().filter(is_ours);
     for table in ours.filter_map(|table| Table::open(table, loaded)) {

@@ -107,6 +107,8 @@ impl Drop for LogPin {
 #[derive(Clone, Copy, Default)]
 struct Last {
     begin: Lsn,
+    /// The first record that a restart reads.
+    minimum: Lsn,
     /// Bytes of the log in use right after it.
     used_bytes: u64,
 }
@@ -274,12 +276,17 @@ impl Database {
         let last_xact = self.transactions.last_id();
         write_mark(&self.pool, Mark { checkpoint: begin, is_clean: false, last_xact })?;
         self.log.truncate(self.kept_from(minimum))?;
-        *lock(&self.checkpoints.last) = Last { begin, used_bytes: self.log.used_bytes() };
+        *lock(&self.checkpoints.last) = Last { begin, minimum, used_bytes: self.log.used_bytes() };
         let duration = self.options.clock.monotonic().saturating_sub(started);
         let pages = written.pages;
         let writes = written.writes;
         self.options.events.event(&Event::CheckpointEnd { lsn: begin, pages, writes, duration });
         Ok(begin)
+    }
+
+    /// The first record that a restart would read; zero before the first checkpoint.
+    pub(crate) fn restart_begins(&self) -> Lsn {
+        lock(&self.checkpoints.last).minimum
     }
 
     /// The oldest record that is kept, when a restart needs those from `minimum` on.

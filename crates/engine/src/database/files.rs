@@ -179,6 +179,11 @@ impl DataFile {
         Ok(DataFile { disk, header, page_lsn })
     }
 
+    /// The id that all files of its database share.
+    pub(crate) fn binding_id(&self) -> Option<Guid> {
+        self.header.binding_id
+    }
+
     pub(crate) fn id(&self) -> FileId {
         FileId(self.header.file_id.unwrap_or(0))
     }

@@ -11,9 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
-use extentdb_base::{Lsn, PageId, XactId};
+use extentdb_base::{DatabaseId, FileId, Lsn, PageId, XactId};
 use extentdb_buffer::{DoubleWrite, Pool, PoolOptions, SuspectPage};
 use extentdb_space::{Options as SpaceOptions, Space};
 use extentdb_txn::lock::DatabaseLocks;
@@ -169,6 +169,7 @@ impl Redone {
             double_write: self.double_write,
             deferred: Mutex::default(),
             has_deferred: AtomicBool::new(false),
+            last_file: AtomicU16::new(0),
             ddl: Mutex::new(()),
             binding: self.files.binding(),
             durability,
@@ -244,8 +245,10 @@ impl SystemUndone {
         database.recovered = recovery.into_report();
         losers.extend(database.resolve_in_doubt(in_doubt, decisions)?);
         database.undo_losers(losers)?;
+        let mut strays = Vec::new();
         if is_ours {
-            database.verify_files(&files.files)?;
+            strays = database.verify_files(&files.files)?;
+            database.load_file_settings()?;
         }
         let id = database.locks.database();
         services.deadlocks.name_objects(id, &database.name, &database.catalog.tables);
@@ -253,6 +256,10 @@ impl SystemUndone {
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
         database.checkpoint()?;
+        for file in strays {
+            let settled = database.forget_file(file)?;
+            database.release_file(file, settled)?;
+        }
         if is_ours {
             database.stamp_opening(stamp)?;
         }
@@ -261,16 +268,26 @@ impl SystemUndone {
 }
 
 impl Database {
-    /// The files that were given are those of the catalog.
-    fn verify_files(&self, given: &[DataFile]) -> Result<(), Error> {
+    /// The files that were given are those of the catalog. A server knows a file before the catalog
+    /// does, and longer: it returns those that are no part of the database, withdrawn.
+    fn verify_files(&self, given: &[DataFile]) -> Result<Vec<FileId>, Error> {
         let known = self.catalog.data_file_ids()?;
         if let Some(missing) = known.iter().find(|id| given.iter().all(|file| file.id() != **id)) {
             return Err(Error::MissingFile { file: *missing });
         }
-        match given.iter().find(|file| !known.contains(&file.id())) {
-            None => Ok(()),
-            Some(stray) => Err(stray.wrong("the catalog does not know it")),
-        }
+        let strays = given.iter().filter(|file| !known.contains(&file.id()));
+        let is_of_server = self.locks.database() != DatabaseId(0);
+        strays
+            .map(|stray| {
+                if !is_of_server {
+                    return Err(stray.wrong("the catalog does not know it"));
+                }
+                self.last_file.fetch_max(stray.id().0, Ordering::AcqRel);
+                // One that was being made may have a header, and no maps yet.
+                self.space.discard_file(stray.id())?;
+                Ok(stray.id())
+            })
+            .collect()
     }
 
     /// Stamps the data files after the checkpoint, which has freed space in a full log. Files that

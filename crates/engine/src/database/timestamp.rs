@@ -27,6 +27,11 @@ struct Range {
 }
 
 impl Database {
+    /// The last value that was given out since the database was opened; 0 when none was.
+    pub fn last_timestamp(&self) -> u64 {
+        lock(&self.timestamps.0).last
+    }
+
     /// A value that is greater than all before it, in all tables of the database.
     ///
     /// # Errors

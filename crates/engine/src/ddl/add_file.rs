@@ -8,6 +8,7 @@
 //! Nothing in the log names a page of the file before its rows are durable. A crash before that
 //! leaves a file on disk that no catalog lists: `open` refuses it, and it can be removed.
 
+use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_format::PageBuf;
@@ -18,16 +19,14 @@ use extentdb_template::{FileIdentity, FileKind, sysfiles1_row, sysprufiles_row, 
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Guid;
 
-use crate::catalog::data_files::FILE_ID;
+use crate::catalog::data_files::{FILE_ID, NAME};
 use crate::catalog::system_table::{Cells, number, text};
 use crate::database::Database;
 use crate::database::spec::{DataFileSpec, pages_of, physical_name};
 use crate::database::verify::FILE_BYTES_MIN;
-use crate::error::{Error, Unsupported};
+use crate::error::{Error, FilesRefused, Unsupported};
 use crate::session::StatementContext;
 
-/// Columns of `sysprufiles`.
-const NAME: usize = 10 - 1;
 const FILES_MAX: u16 = 32_766;
 
 impl Database {
@@ -76,7 +75,9 @@ impl Database {
         let disk = self.options.disk.create(&spec.path)?;
         let mut header = PageBuf::zeroed();
         write_header(self.binding()?, identity, pages, &mut header);
-        if let Err(error) = write_new_file(&*disk, identity.id, pages, &header) {
+        self.log.flush_all()?;
+        let lsn = self.log.last();
+        if let Err(error) = write_new_file(&*disk, identity.id, pages, &header, lsn) {
             drop(disk);
             let _ = self.options.disk.remove(&spec.path);
             return Err(error.into());
@@ -128,14 +129,15 @@ impl StatementContext<'_> {
         filegroup: Option<&str>,
     ) -> Result<FileIdentity, Error> {
         let rows = self.db().catalog.system("sysprufiles")?.rows(&[])?;
-        let last =
-            rows.iter().filter_map(|row| row.get(FILE_ID).and_then(number)).max().unwrap_or(2);
+        let last = rows.iter().filter_map(|row| row.get(FILE_ID).and_then(number)).max();
+        let removed = i64::from(self.db().last_file.load(Ordering::Acquire));
+        let last = last.unwrap_or(2).max(removed);
         let id = u16::try_from(last + 1).ok().filter(|id| *id <= FILES_MAX);
         let id = id.ok_or(Unsupported::TooManyFiles { most: FILES_MAX })?;
         let name = spec.name.clone().unwrap_or_else(|| format!("{}_{}", self.db().name, id - 1));
         let is_taken = |row: &Cells| text(row.get(NAME)).eq_ignore_ascii_case(&name);
         if rows.iter().any(is_taken) {
-            return Err(Error::Exists { name });
+            return Err(FilesRefused::NameTaken { name }.into());
         }
         // Different for each file, and the same whenever this is done again.
         let Guid(mut guid) = self.db().binding()?;

@@ -38,11 +38,18 @@ const OBJECT_ID_STEP: u64 = 16_000_057;
 const TABLE_STATUS: u32 = 0xe_0000;
 /// `sysidxstats.status` of a heap: there is a rowset.
 const HAS_ROWSET: u32 = 0x1;
-const PRIMARY: i16 = 1;
+/// Of the name of a table type in that of its table: 128 less `TT_`, `_` and eight digits.
+const TYPE_NAME_UNITS: usize = 116;
 /// `sysobjvalues.valclass` of what an index is filtered by.
 const FILTER_TEXT: u8 = 7;
 /// Index of `sysallocunits` by the rowset.
 const UNITS_BY_OWNER: IndexId = IndexId(2);
+
+/// The name of the table behind a table type: at most 128 UTF-16 units.
+fn name_of_type_table(name: &str, id: ObjectId) -> String {
+    let units: Vec<u16> = name.encode_utf16().take(TYPE_NAME_UNITS).collect();
+    format!("TT_{}_{:08X}", String::from_utf16_lossy(&units), id.0)
+}
 
 /// A table that is about to be made.
 struct Defined {
@@ -72,11 +79,8 @@ impl Session {
             if context.table(&qualified).is_ok() {
                 return Err(Error::Exists { name: spec.name.clone() });
             }
-            let defined = context.define(spec, schema)?;
-            context.verify_names_free(&defined, schema)?;
-            context.lock(Resource::Object(defined.definition.id), LockMode::SchM, None)?;
-            context.insert_rows(&defined.definition, &defined.children)?;
-            context.open_new(spec, defined)
+            let defined = context.define(spec, schema, ObjectType::USER_TABLE)?;
+            context.make_defined(spec, schema, defined)
         })
     }
 
@@ -120,6 +124,27 @@ impl Session {
 }
 
 impl StatementContext<'_> {
+    /// Makes the table behind a table type, in the schema `sys`. Its name is that of the type with
+    /// its id: `TT_name_2C3393D0`. The catalog is locked.
+    pub(crate) fn make_table_of_type(&mut self, spec: &TableSpec) -> Result<Arc<Table>, Error> {
+        let schema = self.schema_id("sys")?;
+        let defined = self.define(spec, schema, ObjectType::TABLE_TYPE)?;
+        let spec = TableSpec { name: defined.definition.name.clone(), ..spec.clone() };
+        self.make_defined(&spec, schema, defined)
+    }
+
+    fn make_defined(
+        &mut self,
+        spec: &TableSpec,
+        schema: i32,
+        defined: Defined,
+    ) -> Result<Arc<Table>, Error> {
+        self.verify_names_free(&defined, schema)?;
+        self.lock(Resource::Object(defined.definition.id), LockMode::SchM, None)?;
+        self.insert_rows(&defined.definition, &defined.children)?;
+        self.open_new(spec, defined)
+    }
+
     /// Gives a table that is locked for it new, empty units; the old ones are freed at commit. The
     /// catalog is locked.
     pub(crate) fn empty_table(
@@ -176,11 +201,10 @@ impl StatementContext<'_> {
     }
 
     pub(crate) fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
-        let Some(name) = name else { return Ok(PRIMARY) };
-        let found =
-            self.db().catalog.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let groups = read(&self.db().catalog.filegroups);
+        let Some(name) = name else { return Ok(groups.default) };
         let missing = || Unsupported::NoFilegroup { name: name.to_owned() }.into();
-        found.map(|(_, id)| *id).ok_or_else(missing)
+        groups.id_of(name).ok_or_else(missing)
     }
 
     /// The next value of a counter of the boot page. What was taken is not given back by a
@@ -205,8 +229,17 @@ impl StatementContext<'_> {
     }
 
     /// The table, the constraints that belong to it, and its columns as statements know them.
-    fn define(&mut self, spec: &TableSpec, schema_id: i32) -> Result<Defined, Error> {
+    fn define(
+        &mut self,
+        spec: &TableSpec,
+        schema_id: i32,
+        kind: ObjectType,
+    ) -> Result<Defined, Error> {
         let id = self.object_id()?;
+        let name = match kind {
+            ObjectType::TABLE_TYPE => name_of_type_table(&spec.name, id),
+            _ => spec.name.clone(),
+        };
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let mut columns = Vec::new();
         let mut children = Vec::new();
@@ -228,9 +261,9 @@ impl StatementContext<'_> {
         let index = self.index_with_rowset(base, group)?;
         let definition = TableDefinition {
             id,
-            name: spec.name.clone(),
+            name,
             schema_id,
-            kind: ObjectType::USER_TABLE,
+            kind,
             status: TABLE_STATUS,
             parent: ObjectId(0),
             columns,

@@ -335,7 +335,7 @@ impl StatementContext<'_> {
     }
 
     /// Deletes a row that is locked X, and frees its values off it.
-    fn delete_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<(), Error> {
+    pub(crate) fn delete_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<(), Error> {
         let before = self.remove_row(of, at)?;
         of.table.statistics().note_rows(1);
         if of.storage.is_off_row(&before) {

@@ -65,6 +65,63 @@ impl Database {
     }
 }
 
+impl Session {
+    /// Makes a table in schema dbo of the current database with the columns, defaults, keys,
+    /// indexes and checks of a table type. `model` is that of the type's database, `ty` the table
+    /// behind the type. Constraints get names that end as that of the table, which is unique in
+    /// its schema.
+    ///
+    /// # Errors
+    /// The type is not there; as for [`Session::create_table`].
+    pub fn create_table_of_type(
+        &mut self,
+        model: &CatalogModel,
+        ty: ObjectId,
+        name: &str,
+    ) -> Result<Arc<Table>, Error> {
+        let found = model.object_by_id(ty).and_then(|it| it.table());
+        let table = found.ok_or(Error::Gone { id: ty })?;
+        let copy = Copy { model, types: BTreeMap::new() };
+        let own = |constraint: &str| name_within(constraint, name);
+        let columns = table.columns.iter().filter_map(|column| {
+            let mut spec = copy.column(column, Some(table))?;
+            spec.default.iter_mut().for_each(|default| default.name = own(&default.name));
+            Some(spec)
+        });
+        let index = |index: &Index| {
+            let spec = index_spec(table, index);
+            IndexSpec { name: own(&spec.name), ..spec }
+        };
+        let clustered = table.indexes.iter().find(|index| index.id.0 == 1);
+        let made = self.create_table(&TableSpec {
+            schema: None,
+            name: name.to_owned(),
+            columns: columns.collect(),
+            clustered: clustered.map(index),
+            filegroup: None,
+        })?;
+        for other in table.indexes.iter().filter(|index| index.id.0 > 1) {
+            self.create_index(&made, &index(other))?;
+        }
+        for check in &table.checks {
+            let Some(text) = &check.definition else { continue };
+            let name = own(&check.object.name);
+            self.add_check_with(&made, &name, text, ExistingRows::Verified)?;
+        }
+        Ok(made)
+    }
+}
+
+/// The name of a constraint with the end of a table's name: at most 128 UTF-16 units.
+fn name_within(constraint: &str, table: &str) -> String {
+    const UNITS: usize = 115;
+    const END: usize = 12;
+    let units: Vec<u16> = constraint.encode_utf16().take(UNITS).collect();
+    let end = table.chars().count().saturating_sub(END);
+    let end: String = table.chars().skip(end).collect();
+    format!("{}_{end}", String::from_utf16_lossy(&units))
+}
+
 struct Copy<'m> {
     model: &'m CatalogModel,
     /// Ids of alias types there, and here.

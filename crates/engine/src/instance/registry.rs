@@ -260,6 +260,21 @@ pub(super) fn update(master: &Arc<Database>, to: &Registered) -> Result<(), Erro
     })
 }
 
+/// Stores which files a database has.
+pub(super) fn replace_files(
+    master: &Arc<Database>,
+    id: DatabaseId,
+    new: &[RegisteredFile],
+) -> Result<(), Error> {
+    change(master, "ALTER DATABASE", |context| {
+        let files = master.catalog.system("sysbrickfiles")?;
+        for row in files.rows(&[int(id.0.into())])? {
+            files.delete(context.tx()?, &row)?;
+        }
+        new.iter().try_for_each(|file| files.insert(context.tx()?, &file.row(id)))
+    })
+}
+
 fn change(
     master: &Arc<Database>,
     name: &str,

@@ -148,7 +148,16 @@ impl Instance {
     pub(super) fn begin_open(&self, own: &Registered) -> Result<SystemUndone, Error> {
         let setup = Setup { options: &self.options, services: &self.services };
         let member = Membership { name: Some(own.name.clone()), ..setup.member(own.id) };
-        setup.open(&own.paths(), member)
+        let all = own.paths();
+        let there = self.files_there(&all);
+        if there.data.len() < all.data.len() {
+            match setup.open(&there, member.clone()) {
+                // One that is missing is needed: the first error about it is told.
+                Err(Error::MissingFile { .. }) => {}
+                opened => return opened,
+            }
+        }
+        setup.open(&all, member)
     }
 
     /// The last phase.
@@ -161,6 +170,7 @@ impl Instance {
         database.space.recalculate();
         let is_read_only =
             lock(&self.entries).get(&id).is_some_and(|entry| entry.registered.is_read_only());
+        self.register_files_of(id, &database)?;
         if !is_read_only {
             database.store_paths()?;
         }

@@ -314,7 +314,7 @@ impl Instance {
         Ok(())
     }
 
-    fn id_of(&self, name: &str) -> Result<DatabaseId, Error> {
+    pub(super) fn id_of(&self, name: &str) -> Result<DatabaseId, Error> {
         let entries = lock(&self.entries);
         let found = entries.iter().find(|(_, entry)| entry.registered.has_name(name));
         found.map(|(id, _)| *id).ok_or_else(|| Error::NoDatabase { name: name.to_owned() })

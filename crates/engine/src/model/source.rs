@@ -177,6 +177,7 @@ impl ObjectRows<'_> {
         let all = |table| Keyed { table, prefixes: vec![Vec::new()] };
         Some(match table {
             object::SYSXPROPS if self.has_names => all("sysxprops"),
+            object::SYSSINGLEOBJREFS if self.has_names => all("syssingleobjrefs"),
             object::SYSPRIVS if self.has_names => all("sysprivs"),
             object::SYSMULTIOBJREFS if self.has_names => all("sysmultiobjrefs"),
             object::SYSSCHOBJS => by_id("sysschobjs"),

@@ -263,6 +263,28 @@ impl FileHeader {
         Some(if is_percent { Growth::Percent(amount) } else { Growth::Pages(amount) })
     }
 
+    /// Gives the file another growth.
+    pub fn set_growth(&mut self, growth: Growth) {
+        let status = self.status.unwrap_or(0);
+        let (amount, status) = match growth {
+            Growth::Pages(pages) => (pages, status & !STATUS_GROWTH_PERCENT),
+            Growth::Percent(percent) => (percent, status | STATUS_GROWTH_PERCENT),
+        };
+        self.growth = Some(amount);
+        self.status = Some(status);
+    }
+
+    /// Gives the file another logical name, filled up with zeros: the record keeps its length. A
+    /// name that is longer than the one before has no room here; the catalog has it.
+    pub fn set_name(&mut self, name: &str) {
+        let Some(units) = &mut self.logical_name else { return };
+        let mut new: Vec<u16> = name.encode_utf16().collect();
+        if new.len() <= units.len() {
+            new.resize(units.len(), 0);
+            *units = new;
+        }
+    }
+
     /// Is there a limit of growth, and which?
     pub fn size_limit(&self) -> Option<u32> {
         self.max_size.filter(|pages| *pages != MAX_SIZE_UNLIMITED)

@@ -5,9 +5,10 @@
 //! FORMAT_PAGE, page by page, later
 //! ```
 //!
-//! The engine allocates the pages of an extent at once when a session begins to fill it, and
-//! corrects PFS when the session stops. In a copy that was not closed the correction is missing. A
-//! page counts as never formatted when it does not name the unit.
+//! Earlier versions of the engine allocated the pages of an extent at once when a session began to
+//! fill it, formatted them one by one, and corrected PFS when the session stopped. In a copy that
+//! was not closed the correction is missing. A page counts as never formatted when it does not name
+//! the unit.
 
 use std::collections::HashMap;
 

@@ -1,13 +1,14 @@
 //! Where a session appends: a page of its own, and the pages after it in its extent.
 //!
 //! ```text
-//! extent   | full | full | page | unformatted | unformatted | …
+//! extent   | full | full | page | empty | empty | …
 //!                          ▲ rows go here until it is physically full
 //! ```
 //!
 //! All pages of the run are allocated in PFS from the moment it is taken, with the class of
 //! fullness that the last page ended with: of rows of like length every page ends the same, and
-//! nothing is left to correct.
+//! nothing is left to correct. The system transaction that allocates them formats them: one of them
+//! may have had rows of another table, which must not be found after a crash.
 
 use std::collections::VecDeque;
 
@@ -28,7 +29,7 @@ use crate::Error;
 pub(super) struct Appender {
     /// The page being filled.
     pub(super) page: Option<PageId>,
-    /// Pages allocated for it that are not formatted yet.
+    /// Pages allocated and formatted for it, empty.
     pub(super) rest: VecDeque<PageId>,
     /// How full the last page became.
     pub(super) ends: Option<Fullness>,
@@ -56,7 +57,7 @@ impl Heap {
         appender.ends = Some(ends);
     }
 
-    /// An empty page for the appender, formatted.
+    /// An empty page for the appender.
     pub(super) fn next_page(
         &self,
         tx: &mut Transaction,
@@ -67,22 +68,19 @@ impl Heap {
         {
             return Ok(page);
         }
-        let Some(next) = appender.rest.front().copied() else {
+        let Some(next) = appender.rest.pop_front() else {
             return Err(extentdb_space::Error::FilegroupFull {
                 group: self.unit.group(),
                 growth: None,
             }
             .into());
         };
-        // It leaves the run when it is formatted, not before: the rest of a run is freed later, and
-        // the log may be full now.
-        let page = self.space.format_page(tx, &self.unit, next, &self.form())?;
-        appender.rest.pop_front();
+        let page = self.space.pool().write(next)?;
         appender.page = Some(next);
         Ok(page)
     }
 
-    /// Pages for the appender: a run of an extent, or a single page, which is formatted already.
+    /// Pages for the appender: a run of an extent, or a single page, which is returned.
     fn take_pages(
         &self,
         tx: &mut Transaction,
@@ -93,7 +91,7 @@ impl Heap {
             return self.single_page(tx, appender).map(Some);
         }
         let ends = appender.ends.unwrap_or(Fullness::UpTo100);
-        let run = self.space.append_pages(tx, &self.unit, ends)?;
+        let run = self.space.append_formatted_pages(tx, &self.unit, ends, &self.form())?;
         appender.rest.extend(run);
         appender.noted = Some(ends);
         Ok(None)

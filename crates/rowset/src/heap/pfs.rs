@@ -19,14 +19,11 @@ impl Heap {
     pub fn update_pfs(&self) -> Result<(), Error> {
         for appender in &self.room.appenders {
             let mut appender = lock(appender);
-            let rest: BTreeSet<PageId> = appender.rest.drain(..).collect();
             appender.noted = None;
             if let Some(page) = appender.page {
                 self.room.free.lock().touch(page);
             }
-            for (extent, pages) in by_extent(rest) {
-                self.update_pfs_of(extent, &pages, |_, _| Ok(PfsByte::default()))?;
-            }
+            self.free_run(&mut appender)?;
         }
         let touched = self.room.free.lock().take_touched();
         for (extent, pages) in by_extent(touched) {
@@ -44,6 +41,18 @@ impl Heap {
         Ok(())
     }
 
+    /// Frees the empty pages of an appender's run. They stay in the run until PFS says so: a page
+    /// of the heap in no run is one that others read and fill.
+    fn free_run(&self, appender: &mut Appender) -> Result<(), Error> {
+        let rest: BTreeSet<PageId> = appender.rest.iter().copied().collect();
+        for (extent, pages) in by_extent(rest) {
+            self.update_pfs_of(extent, &pages, |_, _| Ok(PfsByte::default()))?;
+            self.unit.count_data_pages(-(pages.len() as i64));
+            appender.rest.retain(|page| page.extent() != extent);
+        }
+        Ok(())
+    }
+
     /// Number of pages whose class [`update_pfs`](Self::update_pfs) may update.
     pub fn stale_pfs_pages(&self) -> usize {
         // Each appender has a run of one extent at most.
@@ -51,8 +60,8 @@ impl Heap {
         self.room.appenders.iter().filter(appends).count() + self.room.free.lock().touched_count()
     }
 
-    /// After a crash: of these pages, which may have been allocated in advance, those that were
-    /// never formatted are freed; the others get their class of fullness.
+    /// After a crash: these pages, which may have been allocated in advance, get their class of
+    /// fullness. Those that are another unit's are freed.
     pub fn update_pfs_after_crash(
         &self,
         pages: impl IntoIterator<Item = PageId>,
@@ -66,9 +75,6 @@ impl Heap {
     fn state_after_crash(&self, page: PageId, old: PfsByte) -> Result<PfsByte, Error> {
         if !old.is_allocated() || old.is_iam() {
             return Ok(old);
-        }
-        if self.space.pool().is_blank(page)? {
-            return Ok(unformatted(old));
         }
         match self.space.pool().read(page) {
             Ok(guard) => {

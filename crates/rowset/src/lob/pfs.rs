@@ -39,8 +39,8 @@ impl LobUnit {
         self.runs.count() + self.free.lock().touched_count()
     }
 
-    /// After a crash: of these pages, which may have been allocated in advance, those that were
-    /// never formatted are freed; the others get their class of fullness.
+    /// After a crash: these pages, which may have been allocated in advance, get their class of
+    /// fullness. Those that are no text pages of the unit are freed.
     ///
     /// # Errors
     /// As [`update_pfs`](Self::update_pfs).
@@ -49,9 +49,7 @@ impl LobUnit {
         pages: impl IntoIterator<Item = PageId>,
     ) -> Result<(), Error> {
         for page in pages {
-            let is_blank = self.space.pool().is_blank(page)?;
             let fullness = match self.fullness_of(page) {
-                _ if is_blank => None,
                 // It may hold records: it stays what PFS calls it.
                 Err(Error::Page(BufferError::BadPage { .. })) => continue,
                 fullness => fullness?,

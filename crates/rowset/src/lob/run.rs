@@ -139,6 +139,8 @@ impl LobUnit {
             PageType::TextTree => self.space.format_page(tx, &self.unit, next, &form(kind))?,
             _ => self.space.pool().write(next)?,
         };
+        // When nothing comes to lie on it, PFS must not call it full for good.
+        self.free.lock().touch(next);
         Ok(NewPage { page, _run: run })
     }
 
@@ -154,6 +156,7 @@ impl LobUnit {
         }
         let next = next?;
         self.space.set_free_space(next, |old| old.with_fullness(Fullness::UpTo100))?;
+        self.free.lock().touch(next);
         self.set_missing_root(tx)?;
         Ok(self.space.pool().write(next)?)
     }

@@ -95,6 +95,7 @@ const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_updatestats" [] Anything
     "sp_who" [] Anything
     "sp_who2" [] Anything
+    "xp_msver" [] Anything
 };
 
 /// A call of a procedure of the catalog.

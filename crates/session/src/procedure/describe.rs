@@ -63,7 +63,7 @@ fn returns_rows(query: &Query) -> bool {
 
 /// Types of the columns of the answer.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Bit,
     TinyInt,
     SmallInt,
@@ -73,7 +73,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn ty(self, collation: Collation) -> SqlType {
+    pub(super) fn ty(self, collation: Collation) -> SqlType {
         match self {
             Kind::Bit => SqlType::Bit,
             Kind::TinyInt => SqlType::TinyInt,
@@ -148,7 +148,12 @@ const ANSWER: [(&str, Kind, bool, Tell); 39] = [
 
 /// The type byte of the protocol: of a column that may be NULL one that has a length.
 fn tds_type(column: &ColumnInfo) -> i32 {
-    let nullable = match column.ty {
+    tds_type_of(&column.ty, column.is_nullable)
+}
+
+/// The same of a type.
+pub(super) fn tds_type_of(ty: &SqlType, is_nullable: bool) -> i32 {
+    let nullable = match *ty {
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => 38,
         SqlType::Bit => 104,
         SqlType::Real | SqlType::Float => 109,
@@ -157,14 +162,14 @@ fn tds_type(column: &ColumnInfo) -> i32 {
         SqlType::RowVersion => return 173,
         other => return other.xtype().into(),
     };
-    match (column.is_nullable, column.ty) {
+    match (is_nullable, *ty) {
         (true, _) => nullable,
         (false, SqlType::Bit) => 50,
         (false, ty) => ty.xtype().into(),
     }
 }
 
-fn tds_length(ty: &SqlType) -> i32 {
+pub(super) fn tds_length(ty: &SqlType) -> i32 {
     if ty.is_max() {
         return MAX_LENGTH;
     }

@@ -1,7 +1,7 @@
 //! sp_executesql: a text with parameters.
 
-use super::parameters::{self, Callee, Parameter};
-use super::{Caller, Finished, Returned, nested};
+use super::parameters::{self, Callee, Parameter, Split};
+use super::{Caller, Finished, Returned, nested, table_parameter};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::output::Scope;
 use extentdb_connection::request::Argument;
@@ -58,18 +58,21 @@ pub(super) fn execute(
     let query = format!("({}){}", call.declarations, call.text);
     let bound =
         parameters::bind(run, &parameters, call.arguments, call.first, Callee::Query(&query))?;
-    let places: Vec<Option<usize>> = bound.iter().map(|bound| bound.argument).collect();
+    let split = Split::of(parameters, bound);
     let text = Text {
         source: Source::Text(call.text),
         scope: Scope::Procedure,
-        parameters: parameters.iter().map(|parameter| parameter.variable.clone()).collect(),
-        values: bound.into_iter().map(|bound| bound.value).collect(),
+        parameters: split.declared(),
+        values: split.values,
         inherited: caller.inherited.clone(),
         has_outer_handler: caller.has_outer_handler,
         trigger: None,
     };
-    let frame = nested(run, |run| run.text(text))?;
-    let outputs = outputs(&parameters, &places, &frame.values);
+    let frame = nested(run, |run| {
+        table_parameter::enter(run, split.tables)?;
+        run.text(text)
+    })?;
+    let outputs = outputs(&split.variables, &split.places, &frame.values);
     Ok(Finished { status: run.connection.error, outputs })
 }
 

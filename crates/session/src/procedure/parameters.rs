@@ -1,14 +1,15 @@
 //! Declarations of parameters, and arguments for them.
 
-use extentdb_tsql::syntax::{DeclarationKind, Expr, StatementKind};
+use extentdb_tsql::syntax::{DeclarationKind, Expr, ObjectName, StatementKind};
 use extentdb_tsql::{Options, parse};
 use extentdb_types::{Collation, Datum, SqlType};
 
+use super::table_parameter::{TableParameter, clash};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::{Frame, Values, Variable};
 use extentdb_connection::output::Scope;
-use extentdb_connection::request::Argument;
+use extentdb_connection::request::{Argument, TableArgument};
 use extentdb_connection::scalar::{Compiler, converted};
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Stop, located};
@@ -22,6 +23,8 @@ pub(super) struct Parameter {
     pub(super) variable: Variable,
     pub(super) is_output: bool,
     pub(super) default: Option<Expr>,
+    /// The table type that it is of; then it is no variable.
+    pub(super) table: Option<ObjectName>,
 }
 
 /// What the parameters are those of.
@@ -34,9 +37,55 @@ pub(super) enum Callee<'c> {
 }
 
 impl Parameter {
+    /// A parameter of a table type.
+    pub(super) fn of_table_type(name: &str, ty: ObjectName) -> Parameter {
+        Parameter {
+            variable: Variable { name: name.into(), ty: SqlType::Int },
+            is_output: false,
+            default: None,
+            table: Some(ty),
+        }
+    }
+
     /// Has it a value without an argument?
     pub(super) fn has_default(&self) -> bool {
-        self.default.is_some()
+        self.default.is_some() || self.table.is_some()
+    }
+}
+
+/// Parameters with their arguments: variables, and tables.
+pub(super) struct Split {
+    pub(super) variables: Vec<Parameter>,
+    pub(super) values: Vec<Datum<'static>>,
+    /// The argument of each variable.
+    pub(super) places: Vec<Option<usize>>,
+    pub(super) tables: Vec<TableParameter>,
+}
+
+impl Split {
+    pub(super) fn of(parameters: Vec<Parameter>, bound: Vec<Bound>) -> Split {
+        let mut split = Split {
+            variables: Vec::new(),
+            values: Vec::new(),
+            places: Vec::new(),
+            tables: Vec::new(),
+        };
+        for (position, (parameter, bound)) in (1..).zip(parameters.into_iter().zip(bound)) {
+            if let Some(ty) = parameter.table {
+                let name = parameter.variable.name;
+                let argument = bound.table;
+                split.tables.push(TableParameter { name, ty, position, argument });
+                continue;
+            }
+            split.variables.push(parameter);
+            split.values.push(bound.value);
+            split.places.push(bound.argument);
+        }
+        split
+    }
+
+    pub(super) fn declared(&self) -> Vec<Variable> {
+        self.variables.iter().map(|parameter| parameter.variable.clone()).collect()
     }
 }
 
@@ -44,6 +93,15 @@ impl Parameter {
 pub(super) struct Bound {
     pub(super) value: Datum<'static>,
     pub(super) argument: Option<usize>,
+    /// Of a parameter of a table type.
+    pub(super) table: Option<TableArgument>,
+}
+
+impl Bound {
+    /// No value.
+    pub(super) fn nothing() -> Bound {
+        Bound { value: Datum::Null, argument: None, table: None }
+    }
 }
 
 /// Reads `@a int, @b nvarchar(20) = N'x' OUTPUT`.
@@ -52,7 +110,8 @@ pub(super) fn declared(text: &str, collation: Collation) -> Result<Vec<Parameter
 }
 
 fn one(piece: &str, position: usize, collation: Collation) -> Result<Parameter, Stop> {
-    let (piece, is_output) = without_output(piece.trim());
+    let (piece, is_read_only) = without_word(piece.trim(), &["READONLY"]);
+    let (piece, is_output) = without_word(piece, &["OUTPUT", "OUT"]);
     let text = format!("DECLARE {piece}");
     let failed = |cause: extentdb_tsql::Cause, line| located(Cause::Syntax(cause), line);
     let script =
@@ -62,6 +121,9 @@ fn one(piece: &str, position: usize, collation: Collation) -> Result<Parameter, 
     let StatementKind::Declare(declare) = &statement.kind else { return Err(failed(near(), 1)) };
     let [declaration] = declare.declarations.as_slice() else { return Err(failed(near(), 1)) };
     match &declaration.kind {
+        DeclarationKind::Scalar { data_type, .. } if is_read_only => {
+            Ok(Parameter::of_table_type(&declaration.name.text, data_type.name.clone()))
+        }
         DeclarationKind::Scalar { data_type, value, .. } => Ok(Parameter {
             variable: Variable {
                 name: declaration.name.text.clone(),
@@ -69,13 +131,15 @@ fn one(piece: &str, position: usize, collation: Collation) -> Result<Parameter, 
             },
             is_output,
             default: value.clone(),
+            table: None,
         }),
         _ => Err(Cause::not_supported("a parameter that is a table or cursor").into()),
     }
 }
 
-fn without_output(piece: &str) -> (&str, bool) {
-    for word in ["OUTPUT", "OUT"] {
+/// A declaration without one of these words at its end.
+fn without_word<'p>(piece: &'p str, words: &[&str]) -> (&'p str, bool) {
+    for word in words {
         let Some(at) = piece.len().checked_sub(word.len()).filter(|at| piece.is_char_boundary(*at))
         else {
             continue;
@@ -138,8 +202,7 @@ pub(super) fn bind(
             return Err(Cause::NotOutput { parameter: name }.into());
         }
         if !argument.is_default {
-            let value = value_of(run, argument, parameter.variable.ty)?;
-            *target = Some(Bound { value, argument: Some(place) });
+            *target = Some(bound_to(run, parameter, argument, place)?);
         }
     }
     let filled = bound.into_iter().zip(parameters);
@@ -149,6 +212,30 @@ pub(super) fn bind(
             None => default_of(run, parameter, callee),
         })
         .collect()
+}
+
+fn bound_to(
+    run: &Run<'_>,
+    parameter: &Parameter,
+    argument: &Argument,
+    place: usize,
+) -> Result<Bound, Stop> {
+    match (&parameter.table, &argument.table) {
+        (Some(_), Some(table)) => Ok(Bound {
+            value: Datum::Null,
+            argument: Some(place),
+            table: Some(table.clone()),
+        }),
+        (None, None) => {
+            let value = value_of(run, argument, parameter.variable.ty)?;
+            Ok(Bound { value, argument: Some(place), table: None })
+        }
+        (Some(table), None) => {
+            let from = argument.ty.map_or("void type", |ty| ty.base_name());
+            Err(clash(from, &table.name.text).into())
+        }
+        (None, Some(_)) => Err(clash("table", parameter.variable.ty.base_name()).into()),
+    }
 }
 
 fn slot_of(
@@ -205,6 +292,9 @@ fn value_of(run: &Run<'_>, argument: &Argument, to: SqlType) -> Result<Datum<'st
 }
 
 fn default_of(run: &Run<'_>, parameter: &Parameter, callee: Callee<'_>) -> Result<Bound, Stop> {
+    if parameter.table.is_some() {
+        return Ok(Bound { value: Datum::Null, argument: None, table: None });
+    }
     let Some(default) = &parameter.default else {
         let parameter = parameter.variable.name.to_string();
         return Err(match callee {
@@ -226,7 +316,7 @@ fn default_of(run: &Run<'_>, parameter: &Parameter, callee: Callee<'_>) -> Resul
     let scalar = compiler.assigned(default, parameter.variable.ty)?;
     let frame = Frame::new(Scope::Procedure, extentdb_base::sync::Arc::from([]));
     let at = Values { connection: run.connection, frame: &frame };
-    Ok(Bound { value: scalar.value(at)?, argument: None })
+    Ok(Bound { value: scalar.value(at)?, argument: None, table: None })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use extentdb_types::{Datum, SqlType};
 
 use super::execute_sql::{self, Call, text_argument};
+use super::parameters::{Bound, Split};
 use super::{Caller, Finished, Returned};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::prepared::Statement;
@@ -98,17 +99,22 @@ fn handle_output(handle: i32) -> (usize, Returned) {
 fn describe(run: &mut Run<'_>, statement: &Statement) -> Result<(), Stop> {
     let collation = run.connection.collation();
     let parameters = super::parameters::declared(&statement.declarations, collation)?;
+    let nothing = parameters.iter().map(|_| Bound::nothing()).collect();
+    let split = Split::of(parameters, nothing);
     let before = std::mem::replace(&mut run.connection.options.fmtonly, true);
     let text = extentdb_connection::step::Text {
         source: extentdb_connection::step::Source::Text(&statement.text),
         scope: extentdb_connection::output::Scope::Procedure,
-        parameters: parameters.into_iter().map(|parameter| parameter.variable).collect(),
+        parameters: split.declared(),
         values: Vec::new(),
         inherited: None,
         has_outer_handler: false,
         trigger: None,
     };
-    let described = super::nested(run, |run| run.text(text));
+    let described = super::nested(run, |run| {
+        super::table_parameter::enter(run, split.tables)?;
+        run.text(text)
+    });
     run.connection.options.fmtonly = before;
     described.map(|_| ())
 }

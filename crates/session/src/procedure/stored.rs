@@ -5,13 +5,13 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_tsql::{Options, parse};
 
-use super::parameters::{self, Callee, Parameter};
-use super::{Caller, Finished, execute_sql, nested};
+use super::parameters::{self, Callee, Parameter, Split};
+use super::{Caller, Finished, execute_sql, nested, table_parameter};
 use crate::user_type;
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::Variable;
-use extentdb_connection::objects::{ResolvedObject, object_name};
+use extentdb_connection::objects::{ResolvedObject, is_temporary, object_name};
 use extentdb_connection::output::Scope;
 use extentdb_connection::request::Argument;
 use extentdb_connection::step::{Run, Source, Text};
@@ -38,7 +38,7 @@ fn called(
     arguments: &[Argument],
     caller: &Caller,
 ) -> Result<Finished, Stop> {
-    let name = found.object.object.name.clone();
+    let name = found.shown_name().to_owned();
     let Some(text) = found.object.module().and_then(|module| module.text.clone()) else {
         return Err(Cause::not_supported(format!("the encrypted procedure {name}")).into());
     };
@@ -57,13 +57,12 @@ fn called(
     let collation = run.connection.collation();
     let parameters = declared(procedure, collation)?;
     let bound = parameters::bind(run, &parameters, arguments, 0, Callee::Procedure(&name))?;
-    let places: Vec<Option<usize>> = bound.iter().map(|bound| bound.argument).collect();
-    let variables: Vec<Variable> = parameters.iter().map(|it| it.variable.clone()).collect();
+    let split = Split::of(parameters, bound);
     let text = Text {
         source: Source::Procedure { script: &script, body, name: &name, returns: None },
         scope: Scope::Procedure,
-        parameters: variables,
-        values: bound.into_iter().map(|bound| bound.value).collect(),
+        parameters: split.declared(),
+        values: split.values,
         inherited: caller.inherited.clone(),
         has_outer_handler: caller.has_outer_handler,
         trigger: None,
@@ -73,12 +72,14 @@ fn called(
         // As they were when the procedure was made.
         run.connection.options.ansi_nulls = ansi_nulls;
         run.connection.options.quoted_identifier = quoted_identifier;
-        if run.connection.database != database {
+        // A temporary procedure runs where it is called.
+        if run.connection.database != database && !is_temporary(&name) {
             run.change_database(&database)?;
         }
+        table_parameter::enter(run, split.tables)?;
         run.text(text)
     })?;
-    let outputs = execute_sql::outputs(&parameters, &places, &frame.values);
+    let outputs = execute_sql::outputs(&split.variables, &split.places, &frame.values);
     Ok(Finished { status: frame.return_status, outputs })
 }
 
@@ -113,7 +114,7 @@ fn declared(
             return Err(Cause::not_supported("a cursor as a parameter"));
         };
         if it.is_readonly {
-            return Err(Cause::not_supported("a table-valued parameter"));
+            return Ok(Parameter::of_table_type(&it.name.text, data_type.name.clone()));
         }
         Ok(Parameter {
             variable: Variable {
@@ -122,6 +123,7 @@ fn declared(
             },
             is_output: it.is_output,
             default: it.default.clone(),
+            table: None,
         })
     };
     procedure.parameters.iter().enumerate().map(parameter).collect()

@@ -93,6 +93,9 @@ pub(super) fn compile(admin: &AdminStatement) -> Compiled {
     let name = admin.clause.names().next().map(|name| name.text.to_string());
     let refused = |what: &str| Cause::not_supported(format!("ALTER DATABASE {what}"));
     let action = admin.clause.first("alter_database_action").ok_or_else(|| refused("this way"))?;
+    if let Some(files) = super::alter_files::compile(name.clone(), action) {
+        return files;
+    }
     let set = action.first("database_set").ok_or_else(|| refused(&words(action)))?;
     let mut changes = Vec::new();
     let mut recovery = None;
@@ -171,6 +174,18 @@ fn termination(clause: &Clause) -> Termination {
     Termination::RollbackAfter(Duration::from_secs(seconds.unwrap_or(0)))
 }
 
+/// 5011
+pub(super) fn no_database(name: &str) -> Cause {
+    Cause::Failed {
+        number: 5011,
+        severity: 14,
+        text: format!(
+            "User does not have permission to alter database '{name}', the database does not \
+             exist, or the database is not in a state that allows access checks."
+        ),
+    }
+}
+
 impl Step for AlterDatabase {
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
         if run.connection.is_in_transaction() {
@@ -214,16 +229,5 @@ impl AlterDatabase {
         );
         run.output.message(&Message::info(0, 1, 0, text), false)?;
         Ok(())
-    }
-}
-
-fn no_database(name: &str) -> Cause {
-    Cause::Failed {
-        number: 5011,
-        severity: 14,
-        text: format!(
-            "User does not have permission to alter database '{name}', the database does not \
-             exist, or the database is not in a state that allows access checks."
-        ),
     }
 }

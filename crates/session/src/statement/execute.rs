@@ -12,7 +12,7 @@ use extentdb_connection::objects::object_name;
 use extentdb_connection::options::SetOptions;
 use extentdb_connection::output::{Scope, StatementCode};
 use extentdb_connection::query::{self, Prepared};
-use extentdb_connection::request;
+use extentdb_connection::request::{self, TableArgument};
 use extentdb_connection::scalar::Scalar;
 use extentdb_connection::step::{RowCount, Run, Source, Step, Text};
 use extentdb_connection::stop::Stop;
@@ -36,6 +36,8 @@ enum Called {
 struct CompiledArgument {
     name: String,
     value: Option<Scalar>,
+    /// A table variable; then there is no value.
+    table: Option<Box<str>>,
     /// Variable that takes the value back.
     output: Option<usize>,
 }
@@ -71,8 +73,13 @@ fn slot(context: &Context<'_>, name: &str) -> Result<usize, Cause> {
 }
 
 fn argument(context: &Context<'_>, argument: &Argument) -> Result<CompiledArgument, Cause> {
+    let mut table = None;
     let value = match &argument.value.kind {
         ExprKind::Default => None,
+        ExprKind::Variable(name) if slot(context, name).is_err() && !name.starts_with("@@") => {
+            table = Some(name.clone());
+            None
+        }
         _ => Some(context.compiler.value(&word_as_text(&argument.value))?),
     };
     let output = match &argument.value.kind {
@@ -80,7 +87,7 @@ fn argument(context: &Context<'_>, argument: &Argument) -> Result<CompiledArgume
         _ => None,
     };
     let name = argument.name.as_ref().map(|name| name.text.to_string()).unwrap_or_default();
-    Ok(CompiledArgument { name, value, output })
+    Ok(CompiledArgument { name, value, table, output })
 }
 
 /// A bare word stands for its name.
@@ -95,6 +102,16 @@ fn word_as_text(expr: &Expr) -> Expr {
         return Expr { kind: ExprKind::Literal(literal), span: expr.span };
     }
     expr.clone()
+}
+
+impl CompiledArgument {
+    /// The table that it is.
+    fn table(&self, run: &Run<'_>) -> Result<Option<TableArgument>, Cause> {
+        let Some(name) = &self.table else { return Ok(None) };
+        let handed = run.connection.hand_table(name);
+        let handed = handed.ok_or_else(|| Cause::UnknownVariable { name: name.to_string() })?;
+        Ok(Some(TableArgument::Variable(handed)))
+    }
 }
 
 impl Step for ExecuteText {
@@ -134,7 +151,8 @@ impl Step for ExecuteProcedure {
                     None => extentdb_types::Datum::Null,
                 },
                 is_output: argument.output.is_some(),
-                is_default: value.is_none(),
+                is_default: value.is_none() && argument.table.is_none(),
+                table: argument.table(run)?,
             });
         }
         let caller = Caller {

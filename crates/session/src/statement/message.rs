@@ -8,6 +8,7 @@ use extentdb_connection::cause::{Cause, Effect};
 use extentdb_connection::format_message::{self, Substitution};
 use extentdb_connection::frame::Frame;
 use extentdb_connection::message::{MAX_INFO_SEVERITY, Message};
+use extentdb_connection::output::StatementCode;
 use extentdb_connection::scalar::Scalar;
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::{Raised, Stop};
@@ -59,6 +60,7 @@ impl Step for PrintStep {
         let text: String = if text.is_empty() { " ".to_owned() } else { text };
         let text: String = text.chars().take(most).collect();
         run.output.message(&Message { line: 1, ..Message::info(0, 1, 1, text) }, true)?;
+        run.done(frame.scope, StatementCode::Other, None, false)?;
         Ok(RowCount::Rows(0))
     }
 }

@@ -5,6 +5,7 @@
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{CreateTable, Name, ObjectName, TableElement, TableKind};
 
+use extentdb_connection::cause::Cause;
 use extentdb_connection::engine_session::EngineSession;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::objects::table_variable_name;
@@ -62,4 +63,28 @@ fn outside_transaction(
     run.connection.transaction = transaction;
     run.connection.session = own;
     done
+}
+
+/// The declaration of a variable of a table type.
+pub(crate) struct DeclareOfType {
+    /// With its `@`.
+    pub(crate) name: Box<str>,
+    pub(crate) ty: ObjectName,
+    /// From 1, among the declarations of the batch.
+    pub(crate) position: usize,
+}
+
+impl Step for DeclareOfType {
+    fn run(&self, run: &mut Run<'_>, _: &mut Frame) -> Result<RowCount, Stop> {
+        if run.connection.table_variable(&self.name)?.is_some() {
+            return Ok(RowCount::Unchanged);
+        }
+        // It was there when the text was compiled.
+        let Some(ty) = run.connection.table_type(&self.ty) else {
+            let name = self.ty.to_string().replace(['[', ']'], "");
+            return Err(Cause::UnknownType { position: self.position, name }.into());
+        };
+        outside_transaction(run, |run| Ok(run.connection.make_table_variable(&self.name, &ty)?))?;
+        Ok(RowCount::Unchanged)
+    }
 }

@@ -63,7 +63,7 @@ pub(crate) fn bench(files: &[FileDescription], mixed_pages: bool) -> Bench {
         let path = PathBuf::from(format!("{}.ndf", file.name));
         let handle = disk.create(&path).unwrap();
         handle.extend(u64::from(file.pages) * 8192, Fill::Hole).unwrap();
-        write_new_file(&*handle, file.id, file.pages, &header_page(file)).unwrap();
+        write_new_file(&*handle, file.id, file.pages, &header_page(file), Lsn::ZERO).unwrap();
         pool.add_file(file.id, handle);
     }
     let options = Options {

@@ -27,7 +27,8 @@ pub(super) fn data_spaces(source: &Source<'_>, rows: &mut Rows) -> Result<(), Er
 pub(super) fn filegroups(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
     let columns = shared()
         .put("filegroup_guid", |it| it.guid.into())
-        .zero(&["is_read_only", "is_autogrow_all_files"])
+        .put("is_autogrow_all_files", |it| it.is_autogrow_all_files.into())
+        .zero(&["is_read_only"])
         .null(&["log_filegroup_id"]);
     let is_group = |space: &DataSpace| space.kind != "PS";
     rows.add(&columns, all(source.database)?.into_iter().filter(is_group))

@@ -1,4 +1,4 @@
-//! `sys.types`, `sys.column_type_usages`, `sys.parameter_type_usages`,
+//! `sys.types`, `sys.table_types`, `sys.column_type_usages`, `sys.parameter_type_usages`,
 //! `sys.xml_schema_collections`.
 
 use std::collections::BTreeMap;
@@ -58,9 +58,8 @@ pub(super) fn items<'s>(source: &Source<'s>) -> Result<Vec<TypeItem<'s>>, Error>
     Ok(source.model.scalar_types().map(item).collect())
 }
 
-/// `sys.types`.
-pub(super) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
-    let columns = Columns::new()
+fn type_columns<'a>() -> Columns<TypeItem<'a>> {
+    Columns::new()
         .put("name", |it: &TypeItem<'_>| (&it.ty.name).into())
         .put("system_type_id", |it| it.system_type.into())
         .put("user_type_id", |it| it.ty.id.into())
@@ -74,9 +73,22 @@ pub(super) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
         .put("is_assembly_type", |it| it.is_assembly_type().into())
         .put("default_object_id", |it| it.default.into())
         .put("rule_object_id", |it| it.rule.into())
-        .zero(&["is_table_type"])
-        .null(&["principal_id"]);
-    rows.add(&columns, items(source)?)
+        .put("is_table_type", |it| it.ty.table.is_some().into())
+        .null(&["principal_id"])
+}
+
+/// `sys.types`.
+pub(super) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    rows.add(&type_columns(), items(source)?)
+}
+
+/// `sys.table_types`.
+pub(super) fn table_types(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = type_columns()
+        .put("type_table_object_id", |it| it.ty.table.map_or(0, |table| table.0).into())
+        .zero(&["is_memory_optimized"]);
+    let items = items(source)?;
+    rows.add(&columns, items.into_iter().filter(|it| it.ty.table.is_some()))
 }
 
 /// An object, its column or parameter, and the type of users that it has.

@@ -222,25 +222,9 @@ impl DataSpaces<'_> {
 
     /// The rows that describe them; `guids` are those of the filegroups.
     pub(crate) fn add_rows(&self, guids: &[Guid], rows: &mut SystemRows) {
-        for ((group, id), Guid(guid)) in self.filegroups.iter().zip(2..).zip(guids) {
-            rows_of(rows, "sysclsobjs").push(class_row(
-                CLASS_DATA_SPACE,
-                id,
-                &group.name,
-                0,
-                b"FG",
-                0,
-            ));
-            let mut row = RowValues::new();
-            row.tinyint(GUID_OF_FILEGROUP).int(id).int(0).raw(guid).int(0);
-            rows_of(rows, "sysguidrefs").push(row);
-            let mut row = RowValues::new();
-            row.int(FRAGMENT).int(id).int(id).raw(b"FG").raw(guid).null().int(0).ntext(&group.name);
-            rows_of(rows, "sysphfg").push(row);
-            for (database_fragment, physical) in [(0, 0), (FRAGMENT, id)] {
-                let mut row = RowValues::new();
-                row.int(id).int(FRAGMENT).int(database_fragment).int(physical).int(0);
-                rows_of(rows, "sysfgfrag").push(row);
+        for ((group, id), guid) in self.filegroups.iter().zip(2..).zip(guids) {
+            for (table, row) in filegroup_rows(id, &group.name, *guid) {
+                rows_of(rows, table).push(row);
             }
         }
         for (function, id) in self.functions.iter().zip(FIRST_FUNCTION..) {
@@ -269,6 +253,24 @@ impl DataSpaces<'_> {
             references.push(reference_row(CLASS_SCHEME_FILEGROUP, id, partition, group));
         }
     }
+}
+
+/// The rows of a filegroup other than PRIMARY, with the tables that they belong to.
+pub fn filegroup_rows(id: i32, name: &str, guid: Guid) -> Vec<(&'static str, RowValues)> {
+    let Guid(guid) = guid;
+    let mut rows = vec![("sysclsobjs", class_row(CLASS_DATA_SPACE, id, name, 0, b"FG", 0))];
+    let mut row = RowValues::new();
+    row.tinyint(GUID_OF_FILEGROUP).int(id).int(0).raw(&guid).int(0);
+    rows.push(("sysguidrefs", row));
+    let mut row = RowValues::new();
+    row.int(FRAGMENT).int(id).int(id).raw(b"FG").raw(&guid).null().int(0).ntext(name);
+    rows.push(("sysphfg", row));
+    for (database_fragment, physical) in [(0, 0), (FRAGMENT, id)] {
+        let mut row = RowValues::new();
+        row.int(id).int(FRAGMENT).int(database_fragment).int(physical).int(0);
+        rows.push(("sysfgfrag", row));
+    }
+    rows
 }
 
 fn add_function(function: &PartitionFunctionSpec, id: i32, rows: &mut SystemRows) {

@@ -1,0 +1,102 @@
+//! Filegroups as the catalog lists them.
+//!
+//! ```text
+//! sysclsobjs   class 31: id, name, the default one by a bit
+//! sysxprops    class 20: ExtentDB_autogrow_all_files, of a filegroup whose files grow together
+//! ```
+//!
+//! AUTOGROW_ALL_FILES came with SQL Server 2016, and files here are those of 2008 R2, which have no
+//! place for it: an extended property, as decision 29 has it. The product shows and ignores it.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::sync::write;
+
+use crate::catalog::CatalogCache;
+use crate::catalog::system_table::{Cells, byte, number, text};
+use crate::error::Error;
+
+/// Class of data spaces in `sysclsobjs`.
+pub(crate) const CLASS_DATA_SPACE: u8 = 31;
+/// Class of their extended properties.
+pub(crate) const PROPERTY_CLASS: u8 = 20;
+/// Extended property of a filegroup with AUTOGROW_ALL_FILES.
+pub(crate) const AUTOGROW_ALL_FILES: &str = "ExtentDB_autogrow_all_files";
+/// Bit of `sysclsobjs.status`: the default filegroup.
+pub(crate) const DEFAULT: i32 = 0x1;
+/// Number of the filegroup with the catalog.
+pub(crate) const PRIMARY: i16 = 1;
+/// Columns of `sysclsobjs`.
+pub(crate) const ID: usize = 1;
+pub(crate) const NAME: usize = 2;
+pub(crate) const STATUS: usize = 3;
+const KIND: usize = 4;
+/// Columns of `sysxprops`.
+const PROPERTY_OF: usize = 1;
+const PROPERTY_NAME: usize = 3;
+
+/// The filegroups of a database.
+#[derive(Clone, Debug)]
+pub(crate) struct Filegroups {
+    names: BTreeMap<i16, String>,
+    /// Where tables are created that do not say where.
+    pub(crate) default: i16,
+}
+
+impl Default for Filegroups {
+    fn default() -> Self {
+        Filegroups { names: BTreeMap::new(), default: PRIMARY }
+    }
+}
+
+impl Filegroups {
+    fn of_rows(rows: &[Cells]) -> Filegroups {
+        let mut groups = Filegroups::default();
+        for row in rows.iter().filter(|row| is_filegroup(row)) {
+            let id = row.get(ID).and_then(number).and_then(|id| i16::try_from(id).ok());
+            let Some(id) = id else { continue };
+            if row.get(STATUS).and_then(number).is_some_and(|bits| bits as i32 & DEFAULT != 0) {
+                groups.default = id;
+            }
+            groups.names.insert(id, text(row.get(NAME)));
+        }
+        groups
+    }
+
+    /// The number of a filegroup, by its name without regard to the case of ASCII letters.
+    pub(crate) fn id_of(&self, name: &str) -> Option<i16> {
+        let mut all = self.names.iter();
+        all.find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id)
+    }
+
+    /// The number that the next filegroup gets.
+    pub(crate) fn next_id(&self) -> i16 {
+        self.names.last_key_value().map_or(PRIMARY, |(last, _)| last + 1)
+    }
+}
+
+fn is_filegroup(row: &Cells) -> bool {
+    let kind = row.get(KIND).map_or(&[][..], |cell| crate::catalog::system_table::bytes(cell));
+    kind == b"FG"
+}
+
+impl CatalogCache {
+    /// The rows of filegroups and partition schemes.
+    pub(crate) fn data_space_rows(&self) -> Result<Vec<Cells>, Error> {
+        self.system("sysclsobjs")?.rows(&[byte(CLASS_DATA_SPACE)])
+    }
+
+    /// Brings what is cached of the filegroups up to date.
+    pub(crate) fn load_filegroups(&self) -> Result<(), Error> {
+        *write(&self.filegroups) = Filegroups::of_rows(&self.data_space_rows()?);
+        Ok(())
+    }
+
+    /// The filegroups whose files grow together.
+    pub(crate) fn autogrow_all_files(&self) -> Result<Vec<i16>, Error> {
+        let rows = self.system("sysxprops")?.rows(&[byte(PROPERTY_CLASS)])?;
+        let is_set = |row: &&Cells| text(row.get(PROPERTY_NAME)) == AUTOGROW_ALL_FILES;
+        let group = |row: &Cells| row.get(PROPERTY_OF).and_then(number).map(|id| id as i16);
+        Ok(rows.iter().filter(is_set).filter_map(group).collect())
+    }
+}

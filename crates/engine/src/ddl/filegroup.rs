@@ -1,0 +1,209 @@
+//! ALTER DATABASE … ADD, REMOVE and MODIFY FILEGROUP: rows of the catalog, in one commit; space
+//! and the cached catalog follow it.
+
+use extentdb_base::sync::{Arc, lock, read};
+use extentdb_catalog::table::values::RowValues;
+use extentdb_template::filegroup_rows;
+use extentdb_types::Guid;
+
+use crate::catalog::filegroups::{
+    AUTOGROW_ALL_FILES, CLASS_DATA_SPACE, DEFAULT, ID, NAME, PRIMARY, PROPERTY_CLASS, STATUS,
+};
+use crate::catalog::system_table::{Cells, byte, int, name_cell, number, text};
+use crate::database::Database;
+use crate::error::invalid::verify_name;
+use crate::error::{Error, FilesRefused};
+use crate::session::StatementContext;
+
+/// `sysguidrefs.class`: the GUID of a filegroup.
+const GUID_CLASS: u8 = 3;
+/// Columns of `sysphfg`.
+const GROUP_OF_PHYSICAL: usize = 2;
+const NAME_OF_PHYSICAL: usize = 7;
+/// Column of `sysprufiles`: the filegroup of a file.
+const GROUP_OF_FILE: usize = 3 - 1;
+/// A sql_variant of an int: type, version, value 1.
+const VARIANT_OF_ONE: [u8; 6] = [56, 1, 1, 0, 0, 0];
+
+/// A change of a filegroup.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FilegroupChange {
+    /// ADD FILEGROUP.
+    Add,
+    /// REMOVE FILEGROUP: it has no file.
+    Remove,
+    /// MODIFY FILEGROUP … NAME.
+    Rename(String),
+    /// MODIFY FILEGROUP … DEFAULT.
+    Default,
+    /// AUTOGROW_ALL_FILES, or AUTOGROW_SINGLE_FILE.
+    AutogrowAllFiles(bool),
+}
+
+impl Database {
+    /// Changes a filegroup.
+    ///
+    /// # Errors
+    /// [`FilesRefused`]. Nothing has changed then.
+    pub fn change_filegroup(
+        self: &Arc<Self>,
+        name: &str,
+        change: &FilegroupChange,
+    ) -> Result<(), Error> {
+        let mut session = self.session();
+        session.statement("ALTER DATABASE", |context| {
+            let _ddl = lock(&self.ddl);
+            match change {
+                FilegroupChange::Add => context.add_filegroup(name),
+                FilegroupChange::Remove => context.remove_filegroup(name),
+                FilegroupChange::Rename(to) => context.rename_filegroup(name, to),
+                FilegroupChange::Default => context.set_default_filegroup(name),
+                FilegroupChange::AutogrowAllFiles(is_on) => context.set_autogrow(name, *is_on),
+            }
+        })?;
+        let _ddl = lock(&self.ddl);
+        self.catalog.load_filegroups()?;
+        if let FilegroupChange::AutogrowAllFiles(is_on) = change
+            && let Some(group) = read(&self.catalog.filegroups).id_of(name)
+        {
+            self.space.set_grows_all_files(group, *is_on);
+        }
+        Ok(())
+    }
+}
+
+/// Is this row of `sysphfg` the physical half of the filegroup?
+fn is_physical(row: &Cells, id: i32) -> bool {
+    row.get(GROUP_OF_PHYSICAL).and_then(number) == Some(id.into())
+}
+
+impl StatementContext<'_> {
+    /// The number of a filegroup that is there.
+    fn known_filegroup(&self, name: &str) -> Result<i16, Error> {
+        let db = self.db();
+        let found = read(&db.catalog.filegroups).id_of(name);
+        let missing =
+            || FilesRefused::NoFilegroup { name: name.to_owned(), database: db.name.clone() };
+        found.ok_or_else(|| missing().into())
+    }
+
+    fn verify_free_filegroup_name(&self, name: &str) -> Result<(), Error> {
+        verify_name("name", name)?;
+        match read(&self.db().catalog.filegroups).id_of(name) {
+            Some(_) => Err(FilesRefused::FilegroupTaken { name: name.to_owned() }.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn add_filegroup(&mut self, name: &str) -> Result<(), Error> {
+        self.verify_free_filegroup_name(name)?;
+        let db = self.db();
+        let id = read(&db.catalog.filegroups).next_id();
+        // Different for each filegroup, and no file's.
+        let Guid(mut guid) = db.binding;
+        let marks = id.to_le_bytes().into_iter().chain([0x46]);
+        guid[10..13].iter_mut().zip(marks).for_each(|(byte, mark)| *byte ^= mark);
+        for (table, row) in filegroup_rows(id.into(), name, Guid(guid)) {
+            db.catalog.system(table)?.insert(self.tx()?, &row)?;
+        }
+        Ok(())
+    }
+
+    fn remove_filegroup(&mut self, name: &str) -> Result<(), Error> {
+        let id = self.known_filegroup(name)?;
+        let db = self.db();
+        let of_group = |row: &Cells| row.get(GROUP_OF_FILE).and_then(number) == Some(id.into());
+        let has_files = db.catalog.system("sysprufiles")?.rows(&[])?.iter().any(of_group);
+        let is_used = db.catalog.units.all().iter().any(|unit| unit.group() == id);
+        let is_default = read(&db.catalog.filegroups).default == id;
+        if id == PRIMARY || has_files || is_used || is_default {
+            let name = name.to_owned();
+            return Err(FilesRefused::NotEmpty { what: "filegroup", name }.into());
+        }
+        let id = i64::from(id);
+        let is = |row: &Cells, column, value| row.get(column).and_then(number) == Some(value);
+        let is_its_guid = |row: &Cells| is(row, 0, GUID_CLASS.into()) && is(row, 1, id);
+        self.delete_if("sysguidrefs", &is_its_guid)?;
+        self.delete_if("sysphfg", &|row| is(row, GROUP_OF_PHYSICAL, id))?;
+        self.delete_if("sysfgfrag", &|row| is(row, 0, id))?;
+        self.delete_where("sysclsobjs", &[byte(CLASS_DATA_SPACE), int(id as i32)])?;
+        self.delete_where("sysxprops", &[byte(PROPERTY_CLASS), int(id as i32)])
+    }
+
+    fn delete_if(&mut self, table: &str, is_it: &dyn Fn(&Cells) -> bool) -> Result<(), Error> {
+        let db = self.db();
+        let table = db.catalog.system(table)?;
+        for row in table.rows(&[])?.iter().filter(|row| is_it(row)) {
+            table.delete(self.tx()?, row)?;
+        }
+        Ok(())
+    }
+
+    fn rename_filegroup(&mut self, name: &str, to: &str) -> Result<(), Error> {
+        let id = self.known_filegroup(name)?;
+        if id == PRIMARY {
+            return Err(FilesRefused::PrimaryFilegroup.into());
+        }
+        if !name.eq_ignore_ascii_case(to) {
+            self.verify_free_filegroup_name(to)?;
+        }
+        let db = self.db();
+        let spaces = db.catalog.system("sysclsobjs")?;
+        for old in spaces.rows(&[byte(CLASS_DATA_SPACE), int(id.into())])? {
+            let mut new = old.clone();
+            new[NAME] = name_cell(to);
+            spaces.redefine_keys(self.tx()?, &old, &new)?;
+        }
+        let physical = db.catalog.system("sysphfg")?;
+        let all = physical.rows(&[])?;
+        for old in all.iter().filter(|row| is_physical(row, id.into())) {
+            let mut new = old.clone();
+            new[NAME_OF_PHYSICAL] = name_cell(to);
+            physical.replace_keys(self.tx()?, old, &new)?;
+        }
+        Ok(())
+    }
+
+    fn set_default_filegroup(&mut self, name: &str) -> Result<(), Error> {
+        let id = self.known_filegroup(name)?;
+        let db = self.db();
+        if db.space.files().iter().all(|file| file.group() != id) {
+            return Err(FilesRefused::EmptyFilegroup { name: name.to_owned() }.into());
+        }
+        let spaces = db.catalog.system("sysclsobjs")?;
+        for mut row in db.catalog.data_space_rows()? {
+            let status = row.get(STATUS).and_then(number).unwrap_or(0) as i32;
+            let is_it = row.get(ID).and_then(number) == Some(id.into());
+            let new = if is_it { status | DEFAULT } else { status & !DEFAULT };
+            if new != status {
+                row[STATUS] = int(new);
+                spaces.redefine(self.tx()?, &row)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_autogrow(&mut self, name: &str, is_on: bool) -> Result<(), Error> {
+        let group = self.known_filegroup(name)?;
+        let id = i32::from(group);
+        let is_set = self.db().autogrow_all_files()?.contains(&group);
+        if is_set == is_on {
+            return Ok(());
+        }
+        let db = self.db();
+        let properties = db.catalog.system("sysxprops")?;
+        if is_on {
+            let mut row = RowValues::new();
+            row.tinyint(PROPERTY_CLASS).int(id).int(0).ntext(AUTOGROW_ALL_FILES);
+            row.raw(&VARIANT_OF_ONE);
+            return properties.insert(self.tx()?, &row);
+        }
+        const PROPERTY_NAME: usize = 3;
+        for row in properties.rows(&[byte(PROPERTY_CLASS), int(id)])? {
+            if text(row.get(PROPERTY_NAME)) == AUTOGROW_ALL_FILES {
+                properties.delete(self.tx()?, &row)?;
+            }
+        }
+        Ok(())
+    }
+}
