@@ -1,8 +1,11 @@
-//! Allocation of extents to units, logged in GAM, IAM and PFS.
+//! Allocation of extents to units, logged in GAM, IAM, PFS and their pages.
 
 use anyhow::{Result, anyhow};
+use extentdb_base::PageId;
 use extentdb_format::allocation::pfs::Fullness;
-use extentdb_space::Unit;
+use extentdb_format::log::Context;
+use extentdb_format::page::PageType;
+use extentdb_space::{PageForm, Unit};
 use extentdb_txn::TransactionKind;
 
 use super::Lab;
@@ -32,8 +35,18 @@ pub fn extents_per_second(lab: &Lab, threads: usize, count: usize) -> Result<f64
 fn take_extents(lab: &Lab, unit: &Unit, count: usize) -> Result<()> {
     let space = lab.db.space();
     let mut tx = space.transactions().begin(TransactionKind::User, "extents");
+    let form = PageForm {
+        kind: PageType::Data,
+        level: 0,
+        pminlen: 4,
+        context: Context::HEAP,
+        prev: PageId::NONE,
+        next: PageId::NONE,
+        type_flag_bits: 0,
+        flag_bits: 0,
+    };
     for _ in 0..count {
-        space.append_pages(&mut tx, unit, Fullness::UpTo100)?;
+        space.append_formatted_pages(&mut tx, unit, Fullness::UpTo100, &form)?;
     }
     Ok(())
 }

@@ -16,8 +16,8 @@
 use std::io;
 use std::time::Duration;
 
-use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_session::{Connection, Interrupt, Outcome, Output, Request};
+use extentdb_base::sync::{Arc, lock};
+use extentdb_session::{Connection, Outcome, Output, Request};
 use extentdb_tds::packet::{Limits, Message, PACKET_BYTES_MAX, PacketKind, Reset};
 use extentdb_tds::token::{Done, DoneKind, DoneStatus, command};
 use extentdb_tds::{Protocol, TokenWriter};
@@ -32,6 +32,7 @@ use crate::listener::{SharedState, ended};
 use crate::mailbox::{Incoming, Mailbox};
 use crate::reader::{Arrived, MessageReader};
 use crate::response::Response;
+use crate::running::SharedRunning;
 use crate::time_limit::TimeLimit;
 use crate::transport::Transport;
 
@@ -53,27 +54,6 @@ pub(crate) struct Conversation {
     transport: Transport,
     registered: Registered,
 }
-
-/// What the two tasks of a connection know of the request at hand.
-#[derive(Default)]
-pub(crate) struct Running {
-    /// Messages that were handed on and are not answered.
-    messages: usize,
-    /// Ends the request that runs; `None` before it has begun.
-    interrupt: Option<Interrupt>,
-    pub(crate) is_attention: bool,
-    pub(crate) is_ended: bool,
-}
-
-impl Running {
-    pub(crate) fn interrupt(&self) {
-        if let Some(interrupt) = &self.interrupt {
-            interrupt.interrupt();
-        }
-    }
-}
-
-pub(crate) type SharedRunning = Arc<Mutex<Running>>;
 
 /// Who ends a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]

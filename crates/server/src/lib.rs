@@ -17,6 +17,7 @@ mod mailbox;
 mod random;
 mod reader;
 mod response;
+mod running;
 mod server;
 mod settings;
 mod time_limit;

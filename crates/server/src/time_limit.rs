@@ -7,7 +7,7 @@ use extentdb_base::sync::{Arc, lock};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::conversation::SharedRunning;
+use crate::running::SharedRunning;
 
 /// Interrupts the request at hand when its time is over. Dropped, it does so no more.
 pub(crate) struct TimeLimit {

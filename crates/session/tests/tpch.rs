@@ -143,7 +143,7 @@ fn check(scale: f64, answers: Option<&str>, limits: &[usize]) {
     println!("loaded in {:.1} s", begun.elapsed().as_secs_f64());
     for limit in limits {
         println!("{} MB", limit >> 20);
-        server.set_memory_limits(MemoryLimits { server: *limit, statement: *limit });
+        server.set_memory_limits(MemoryLimits { server: *limit, statement: *limit, login: None });
         let wrong = wrong_answers(&mut connection, answers.as_deref());
         assert_eq!(wrong, Vec::<usize>::new(), "within {limit} bytes");
     }

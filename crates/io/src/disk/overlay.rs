@@ -10,6 +10,7 @@
 //! - A page that was written in part is the base's page with that part replaced.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
@@ -143,15 +144,17 @@ impl Overlaid {
 
     fn write_part(&self, page: u64, within: usize, bytes: &[u8]) -> Result<(), Error> {
         let mut pages = write(&self.pages);
-        if !pages.contains_key(&page) {
-            let mut before = Box::new([0; PAGE_BYTES]);
-            if bytes.len() < PAGE_BYTES {
-                self.read_base(page * PAGE_BYTES as u64, &mut before[..])?;
+        let own = match pages.entry(page) {
+            Entry::Occupied(own) => own.into_mut(),
+            Entry::Vacant(place) => {
+                let mut before = Box::new([0; PAGE_BYTES]);
+                if bytes.len() < PAGE_BYTES {
+                    self.read_base(page * PAGE_BYTES as u64, &mut before[..])?;
+                }
+                place.insert(before)
             }
-            pages.insert(page, before);
-        }
-        let place = pages.get_mut(&page).and_then(|own| own.get_mut(within..within + bytes.len()));
-        if let Some(place) = place {
+        };
+        if let Some(place) = own.get_mut(within..within + bytes.len()) {
             place.copy_from_slice(bytes);
         }
         Ok(())

@@ -163,7 +163,7 @@ impl BaseFile for PagesOfFile {
         let bytes = buf.len();
         let first = (offset / PAGE_BYTES as u64) as u32;
         let before = (offset % PAGE_BYTES as u64) as usize;
-        if before == 0 && bytes % PAGE_BYTES == 0 {
+        if before == 0 && bytes.is_multiple_of(PAGE_BYTES) {
             return self.run(first, buf).map_err(|error| self.error(offset, bytes, error));
         }
         let mut whole = vec![0; (before + bytes).next_multiple_of(PAGE_BYTES)];

@@ -1,8 +1,8 @@
 //! Changes whose plan is kept from one execution to the next.
 //!
-//! Invariant: the statement has no OUTPUT clause and no check of a view, and its table has no trigger
-//! that is enabled: their plans would hold rows. Definitions are as they were, so that there is
-//! still none.
+//! Invariant: the statement has no OUTPUT clause and no check of a view, and its table has no
+//! trigger that is enabled: their plans would hold rows. Definitions are as they were, so that
+//! there is still none.
 
 use super::delete::DeletePlan;
 use super::insert::InsertPlan;
