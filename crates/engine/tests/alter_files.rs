@@ -119,8 +119,13 @@ fn added_filegroup_holds_tables_and_is_there_after_a_restart() {
     let pages = |db: &Database| -> Vec<u32> {
         db.space().files().iter().filter(|it| it.group() == 2).map(|it| it.pages()).collect()
     };
-    let [one, two] = pages(&db)[..] else { panic!("two files") };
-    assert!(one == two && one > 128, "they grow together: {one} {two}");
+    // A file of a pair may just be growing after the other one.
+    let are_equal = |pages: &[u32]| matches!(pages, [one, two] if one == two && *one > 128);
+    let grow_together = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        are_equal(&pages(&db))
+    });
+    assert!(grow_together, "{:?}", pages(&db));
     drop(db);
     shut_down_and_check(&instance, &disk);
     let instance = start(&disk).unwrap();

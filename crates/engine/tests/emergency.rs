@@ -334,7 +334,7 @@ fn half_written() -> (Crashed, i32) {
     add(100, 200);
     db.log().flush_all().unwrap();
     let lost_from = db.log().next();
-    add(200, 600);
+    add(200, 1000);
     let copy = copy_of(&disk, &paths);
     drop((session, table));
     std::mem::forget(db);
@@ -355,9 +355,11 @@ fn after_an_emergency_with_pages_newer_than_the_log_the_check_says_what_contradi
     db.close().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let report = check(&files_of(&crashed.disk, &crashed.paths, folder.path()));
-    // Rows of lost transactions, whose entries in the index were not written.
+    // Rows of lost transactions, whose entries in the index were not written; pages that the maps,
+    // which were not written, do not know.
     let errors: Vec<u32> = report.findings.iter().map(|finding| finding.error).collect();
-    assert_eq!(errors, vec![8951; found.len() - kept as usize]);
+    let is_expected = |error: &u32| [8905, 8906, 8909, 8951, 8979].contains(error);
+    assert!(errors.iter().all(is_expected), "{errors:?}");
     assert!(!errors.is_empty());
 }
 

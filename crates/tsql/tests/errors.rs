@@ -90,7 +90,7 @@ fn control_flow_is_checked() {
     check("IF 1 = 1 CREATE PROC p AS SELECT 1", 156, 1, "Incorrect syntax near the keyword 'PROC'");
     check("EXEC p @a = 1, 2", 119, 1, "Must pass parameter number 2");
     check("EXEC p 1 OUTPUT", 179, 1, "Cannot use the OUTPUT option");
-    check("CREATE PROC p AS", 102, 1, "Incorrect syntax near 'AS'.");
+    check("CREATE TRIGGER t ON u AFTER INSERT AS", 102, 1, "Incorrect syntax near 'AS'.");
 }
 
 #[test]

@@ -6,12 +6,14 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_sysview::property;
+use extentdb_tsql::lexer::tokens;
 use extentdb_tsql::syntax::{
     Column, ColumnName, Condition, ConditionKind, DeclarationKind, Dml, DmlFilter, Executed, Expr,
     ExprKind, Insert, InsertSource, ObjectName, ProcedureName, Query, QueryBody, Select,
     SelectItem, SetItem, Statement, StatementKind, TableReference, TableSource, TableSourceKind,
     Target, TargetKind, Update,
 };
+use extentdb_tsql::token::TokenKind;
 use extentdb_tsql::{Options, parse};
 use extentdb_types::{Datum, SqlType};
 
@@ -64,8 +66,33 @@ pub(super) fn run(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finished,
     };
     script.statements.iter().try_for_each(|statement| search.statement(statement))?;
     let found = search.in_order()?;
+    let is_plain = |statement: &Statement| {
+        matches!(statement.kind, StatementKind::Select(_) | StatementKind::Dml(_))
+    };
+    if script.statements.iter().all(is_plain) {
+        verify_all(&text, &declarations, &found)?;
+    }
     tell(run, &found)?;
     Ok(Finished::default())
+}
+
+/// Refuses a text with a variable that was found nowhere: clients take a list that is too short for
+/// an error of the protocol.
+fn verify_all(text: &str, declarations: &str, found: &[(Box<str>, SqlType)]) -> Result<(), Cause> {
+    let names = |text: &str| -> Vec<String> {
+        let tokens = tokens(text).unwrap_or_default();
+        let variables = tokens.iter().filter(|token| token.kind == TokenKind::Variable);
+        variables.map(|token| token.span.of(text).to_owned()).collect()
+    };
+    let declared = names(declarations);
+    let is_known = |name: &String| {
+        found.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+            || declared.iter().any(|own| own.eq_ignore_ascii_case(name))
+    };
+    match names(text).iter().find(|name| !is_known(name)) {
+        Some(name) => Err(Cause::not_supported(format!("the type of {name} by its use"))),
+        None => Ok(()),
+    }
 }
 
 impl Search<'_, '_> {
