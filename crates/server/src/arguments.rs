@@ -19,6 +19,9 @@ pub(crate) struct Requests {
     pub(crate) descriptor: Option<u64>,
 }
 
+/// The procedure whose results may come without the metadata of their columns.
+const KNOWN_COLUMNS: &str = "sp_execute";
+
 /// Why a message is no request.
 pub(crate) enum Refused {
     Malformed(DecodeError),
@@ -94,11 +97,10 @@ fn procedure(call: &RpcCall<'_>, collation: Collation) -> Result<ProcedureCall, 
     };
     let arguments: Result<Vec<_>, _> =
         call.parameters.iter().zip(1..).map(|(it, at)| argument(it, at, collation)).collect();
-    Ok(ProcedureCall {
-        name,
-        arguments: arguments?,
-        has_no_metadata: call.flags.has_no_metadata(),
-    })
+    // ODBC asks for none with sp_prepexec, too, and then waits for them: columns are known from an
+    // execution before, of which there is none.
+    let has_no_metadata = call.flags.has_no_metadata() && name.eq_ignore_ascii_case(KNOWN_COLUMNS);
+    Ok(ProcedureCall { name, arguments: arguments?, has_no_metadata })
 }
 
 fn argument(
@@ -254,5 +256,19 @@ mod tests {
         assert_eq!(table.table, Some(TableArgument::Rows(rows)));
         let empty = TableRows { columns: Vec::new(), rows: Vec::new().into() };
         assert_eq!(none.table, Some(TableArgument::Rows(empty)));
+    }
+
+    #[test]
+    fn metadata_is_left_out_only_where_the_client_has_it() {
+        let version = TdsVersion::V7_4;
+        let protocol = Protocol::new(version, Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
+        for (name, is_left_out) in [("sp_prepexec", false), ("sp_execute", true)] {
+            let mut body = Vec::new();
+            let mut writer = RpcWriter::new(&Headers::default(), version, &mut body);
+            writer.call_by_name(name, RpcFlags(0x02)).unwrap();
+            let Ok(Requests { requests, .. }) = calls(&body, &protocol) else { panic!() };
+            let [Request::Procedure(call)] = requests.as_slice() else { panic!() };
+            assert_eq!(call.has_no_metadata, is_left_out, "{name}");
+        }
     }
 }
