@@ -1,4 +1,4 @@
-//! Rows of tables that the engine does not read: compressed, partitioned, with sparse columns.
+//! Rows of tables that the engine does not read: compressed, partitioned.
 //! Those of databases whose files are only read come from the reader.
 
 use extentdb_base::ObjectId;

@@ -115,6 +115,13 @@ pub fn start(
     for database in mounted {
         let name = database.files.mount(&server, database.name.as_deref())?.name().to_owned();
         log.server(&format!("Database {name} is read from its files, which are never written."));
+        let faults = &database.files.reader().catalog().faults;
+        if let Some(first) = faults.first() {
+            log.server(&format!(
+                "Warning: {} rows of the catalog of {name} are passed over, the first: {first}.",
+                faults.len()
+            ));
+        }
     }
     init::run(&server, &settings.init)?;
     let shared = Arc::new(Shared {

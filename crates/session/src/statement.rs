@@ -4,6 +4,7 @@
 
 mod alter_database;
 mod alter_files;
+mod capture;
 mod change;
 mod create_database;
 pub(crate) mod cursor;

@@ -3,24 +3,17 @@
 //!
 //! Each table `k1` … `k64` has ten rows, `a` from 1 to 10 as its key and `b` the same numbers in
 //! another order. A query links tables to a chain `b` → `a` whose last key is fixed, so it has one
-//! row, which the test finds by going along the chain. `DEEP_JOINS_SEED=n` begins with another seed.
+//! row, which the test finds by going along the chain. A planner that tries all orders of 64 tables
+//! does not come to its end. `DEEP_JOINS_SEED=n` begins with another seed.
 
-#[allow(dead_code, reason = "its makers of conditions are for other tests")]
-#[path = "metamorphic/expression.rs"]
-mod expression;
 mod support;
 
-use std::time::{Duration, Instant};
-
-use expression::Draw;
 use extentdb_session::Connection;
+use support::draw::Draw;
 use support::{batch, connect, server};
 
 const TABLES: usize = 64;
 const ROWS: usize = 10;
-/// A query that needs this long has lost its way: the deepest one takes a tenth of a second on an
-/// idle machine.
-const LONGEST: Duration = Duration::from_secs(10);
 
 /// Rows of a table: `b` by `a`, from 0.
 type Links = Vec<usize>;
@@ -99,7 +92,6 @@ fn question(draw: &mut Draw, tables: &[Links], depth: usize) -> Question {
 }
 
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the limit is far from what a query needs")]
 fn a_chain_of_tables_in_any_order_gives_its_one_row() {
     let seed = std::env::var("DEEP_JOINS_SEED").ok().and_then(|it| it.parse().ok()).unwrap_or(5);
     let mut draw = Draw::of(seed);
@@ -107,12 +99,9 @@ fn a_chain_of_tables_in_any_order_gives_its_one_row() {
     for depth in (2..=TABLES).step_by(4).chain([63, 64]) {
         for _ in 0..2 {
             let Question { text, row } = question(&mut draw, &tables, depth);
-            let began = Instant::now();
             let answer = batch(&mut connection, &text);
-            let took = began.elapsed();
             let found = answer.lines().last().unwrap_or_default();
             assert!(found.ends_with(&row), "seed {seed}\n{text}\n{answer}\n{row}");
-            assert!(took < LONGEST, "seed {seed}, {took:?}\n{text}");
         }
     }
 }

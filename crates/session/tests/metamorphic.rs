@@ -11,8 +11,9 @@
 mod expression;
 mod support;
 
-use expression::{Draw, Maker};
+use expression::Maker;
 use extentdb_session::Connection;
+use support::draw::Draw;
 use support::{batch, connect, server};
 
 const TABLES: [&str; 4] = ["t", "u", "ti", "ui"];

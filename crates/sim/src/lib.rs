@@ -8,6 +8,7 @@ mod ddl;
 mod disk;
 mod environment;
 pub mod fault;
+mod instance;
 mod kept_files;
 mod kind;
 mod model;

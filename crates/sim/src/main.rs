@@ -71,13 +71,13 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     if let Some(operations) = asked.texts {
-        return run_all_texts(&asked, operations);
+        return run_each(&asked, |seed| text_run(seed, operations, asked.openings));
     }
     if let Some(operations) = asked.snapshots {
-        return run_all_snapshots(&asked, operations);
+        return run_each(&asked, |seed| snapshot_run(seed, operations));
     }
     if let Some(steps) = asked.servers {
-        return run_all_servers(&asked, steps);
+        return run_each(&asked, |seed| server_run(seed, steps));
     }
     match run(&asked) {
         Ok(Totals { runs, sum, failed }) if failed.is_empty() => {
@@ -96,80 +96,65 @@ fn main() -> ExitCode {
     }
 }
 
-/// A server of several databases, once per seed.
-fn run_all_servers(asked: &Asked, steps: u64) -> ExitCode {
-    let mut failed = Vec::new();
+/// Runs each seed as long as there is time, to the first failure or, with `--go-on`, to the end;
+/// `run` says what it has done.
+fn run_each(asked: &Asked, run: impl Fn(u64) -> Result<String, String>) -> ExitCode {
+    let mut failed = false;
     let clock = SystemClock::new();
     let begun = clock.monotonic();
     let limit = asked.minutes.map(|minutes| Duration::from_secs(60 * minutes));
     let has_time = || limit.is_none_or(|limit| clock.monotonic() - begun < limit);
     for seed in asked.seeds.clone().take_while(|_| has_time()) {
-        match run_servers(seed, steps) {
-            Ok(ServerReport {
-                distributed,
-                statements,
-                cancelled,
-                killed,
-                temporary,
-                extra,
-                power_cuts,
-            }) => println!(
-                "seed {seed}: {statements} statements, {cancelled} cancelled, {distributed} \
-                 transactions over two databases, {killed} sessions killed, {temporary} temporary \
-                 tables, {extra} changes of a database and its files, {power_cuts} power cuts; \
-                 the full check is clean"
-            ),
+        match run(seed) {
+            Ok(done) => println!("seed {seed}: {done}; the full check is clean"),
             Err(what) => {
                 println!("seed {seed}: FAILED: {what}");
-                failed.push(seed);
+                failed = true;
                 if !asked.goes_on {
                     break;
                 }
             }
         }
     }
-    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// The workload on text keys, once per seed.
-fn run_all_snapshots(asked: &Asked, operations: u64) -> ExitCode {
-    let mut failed = Vec::new();
-    for seed in asked.seeds.clone() {
-        match run_snapshots(seed, operations) {
-            Ok(SnapshotReport { readings, changes, conflicts, power_cuts, versions }) => println!(
-                "seed {seed}: {readings} readings, {changes} changes, {conflicts} update conflicts, \
-                 {power_cuts} power cuts, {versions} versions; the full check is clean"
-            ),
-            Err(what) => {
-                println!("seed {seed}: FAILED: {what}");
-                failed.push(seed);
-                if !asked.goes_on {
-                    break;
-                }
-            }
-        }
-    }
-    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+/// A server of several databases.
+fn server_run(seed: u64, steps: u64) -> Result<String, String> {
+    let report = run_servers(seed, steps)?;
+    let ServerReport {
+        distributed,
+        statements,
+        cancelled,
+        killed,
+        temporary,
+        extra,
+        power_cuts,
+    } = report;
+    Ok(format!(
+        "{statements} statements, {cancelled} cancelled, {distributed} transactions over two \
+         databases, {killed} sessions killed, {temporary} temporary tables, {extra} changes of a \
+         database and its files, {power_cuts} power cuts"
+    ))
 }
 
-fn run_all_texts(asked: &Asked, operations: u64) -> ExitCode {
-    let mut failed = Vec::new();
-    for seed in asked.seeds.clone() {
-        match run_texts(seed, operations, asked.openings) {
-            Ok(TextReport { operations, duplicates, crashes, rows }) => println!(
-                "seed {seed}: {operations} statements, {duplicates} refused as duplicates, {crashes} crashes, \
-                 {rows} rows; the full check is clean"
-            ),
-            Err(what) => {
-                println!("seed {seed}: FAILED: {what}");
-                failed.push(seed);
-                if !asked.goes_on {
-                    break;
-                }
-            }
-        }
-    }
-    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+/// Row versions.
+fn snapshot_run(seed: u64, operations: u64) -> Result<String, String> {
+    let report = run_snapshots(seed, operations)?;
+    let SnapshotReport { readings, changes, conflicts, power_cuts, versions } = report;
+    Ok(format!(
+        "{readings} readings, {changes} changes, {conflicts} update conflicts, {power_cuts} power \
+         cuts, {versions} versions"
+    ))
+}
+
+/// The workload on text keys.
+fn text_run(seed: u64, operations: u64, openings: u64) -> Result<String, String> {
+    let TextReport { operations, duplicates, crashes, rows } =
+        run_texts(seed, operations, openings)?;
+    Ok(format!(
+        "{operations} statements, {duplicates} refused as duplicates, {crashes} crashes, {rows} rows"
+    ))
 }
 
 fn parse(arguments: &[String]) -> Option<Asked> {

@@ -13,6 +13,7 @@ mod instead;
 mod kept;
 mod merge;
 mod output;
+mod planned;
 mod positioned;
 mod trigger;
 mod update;
@@ -39,7 +40,7 @@ pub(crate) use insert::insert as insert_rows;
 pub(crate) use output::Event;
 pub(crate) use trigger::TriggerTarget;
 
-/// A statement that changes rows; it is bound when it runs.
+/// A statement that changes rows; it is bound when it runs, unless its plan was kept.
 struct ChangeStep {
     dml: Dml,
     recursion_limit: u32,
@@ -65,14 +66,9 @@ pub(super) fn compile(context: &Context<'_>, dml: &Dml) -> Compiled {
 }
 
 impl ChangeStep {
-    /// Keeps a plan, unless it `keeps` rows for triggers.
-    fn keep(
-        &self,
-        basis: Option<Basis>,
-        keeps: bool,
-        plan: impl FnOnce(Basis) -> Option<KeptChange>,
-    ) {
-        if let Some(plan) = basis.filter(|_| !keeps).and_then(plan) {
+    /// Keeps a plan that may be kept.
+    fn keep(&self, basis: Option<Basis>, plan: impl FnOnce(Basis) -> Option<KeptChange>) {
+        if let Some(plan) = basis.and_then(plan) {
             self.plan.put_back(Box::new(plan));
         }
     }
@@ -119,7 +115,7 @@ impl Step for ChangeStep {
                 target.around(run, frame, |run, frame, keeps| {
                     let mut plan = InsertPlan::new(prepared, bound, keeps)?;
                     let changed = plan.run(run, frame)?;
-                    self.keep(basis, keeps, |basis| KeptChange::insert(plan, basis));
+                    self.keep(basis, |basis| KeptChange::insert(plan, basis));
                     Ok(changed)
                 })?
             }
@@ -130,7 +126,7 @@ impl Step for ChangeStep {
                 target.updating(ordinals).around(run, frame, |run, frame, keeps| {
                     let mut plan = UpdatePlan::new(prepared, bound, keeps)?;
                     let changed = plan.run(run, frame)?;
-                    self.keep(basis, keeps, |basis| KeptChange::update(plan, basis));
+                    self.keep(basis, |basis| KeptChange::update(plan, basis));
                     Ok(changed)
                 })?
             }
@@ -140,7 +136,7 @@ impl Step for ChangeStep {
                 target.around(run, frame, |run, frame, keeps| {
                     let mut plan = DeletePlan::new(prepared, bound, keeps)?;
                     let changed = plan.run(run, frame)?;
-                    self.keep(basis, keeps, |basis| KeptChange::delete(plan, basis));
+                    self.keep(basis, |basis| KeptChange::delete(plan, basis));
                     Ok(changed)
                 })?
             }

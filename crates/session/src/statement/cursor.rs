@@ -11,19 +11,14 @@ mod fetch;
 mod row_key;
 
 use extentdb_base::sync::{Arc, lock};
-use extentdb_bind::Binder;
-use extentdb_tsql::syntax::{CursorName, NameOrVariable, Query};
-use extentdb_types::Datum;
+use extentdb_tsql::syntax::{CursorName, NameOrVariable};
 
 use super::Compiled;
+use super::capture::{Rows, rows_of};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::cursor::{CursorModel, OpenCursor, SharedCursor};
 use extentdb_connection::frame::Frame;
-use extentdb_connection::message::Message;
-use extentdb_connection::output::{
-    ColumnInfo, Environment, Gone, Output, OutputValue, StatementCode,
-};
-use extentdb_connection::query::{self, Prepared};
+use extentdb_connection::output::StatementCode;
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
 
@@ -82,53 +77,6 @@ fn found(run: &Run<'_>, frame: &Frame, name: &CursorName) -> Result<SharedCursor
     }
     let global = run.connection.cursors.global.get(&key).cloned().flatten();
     global.ok_or_else(|| failed(16_916, format!("A cursor with the name '{text}' does not exist.")))
-}
-
-/// A query's result, kept.
-#[derive(Default)]
-pub(super) struct Rows {
-    pub(super) columns: Vec<ColumnInfo>,
-    pub(super) rows: Vec<Vec<Datum<'static>>>,
-}
-
-/// Keeps rows; all else goes on.
-struct Capture<'o> {
-    outer: &'o mut dyn Output,
-    kept: Rows,
-}
-
-impl Output for Capture<'_> {
-    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), Gone> {
-        self.kept.columns = columns.to_vec();
-        Ok(())
-    }
-
-    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone> {
-        self.kept.rows.push(values.iter().map(|value| value.clone().into_owned()).collect());
-        Ok(())
-    }
-
-    fn message(&mut self, message: &Message, is_urgent: bool) -> Result<(), Gone> {
-        self.outer.message(message, is_urgent)
-    }
-
-    fn environment(&mut self, change: &Environment) -> Result<(), Gone> {
-        self.outer.environment(change)
-    }
-
-    fn output_value(&mut self, value: &OutputValue) -> Result<(), Gone> {
-        self.outer.output_value(value)
-    }
-}
-
-/// All rows of a query.
-pub(super) fn rows_of(run: &mut Run<'_>, frame: &Frame, query: &Query) -> Result<Rows, Stop> {
-    let bind = |binder: &mut Binder<'_>| binder.statement(query);
-    let (prepared, bound) = Prepared::bind(run, frame, bind)?;
-    let mut capture = Capture { outer: run.output, kept: Rows::default() };
-    let mut inner = Run::new(run.connection, &mut capture, run.run_text);
-    query::send_rows(&mut inner, frame, prepared, bound, None)?;
-    Ok(capture.kept)
 }
 
 /// A frame with the variables that a cursor was declared with.

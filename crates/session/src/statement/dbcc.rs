@@ -14,7 +14,7 @@ use extentdb_tsql::syntax::{Column, Dbcc, Expr, ExprKind};
 use extentdb_tsql::{Options, parse_query};
 use extentdb_types::{Datum, SqlType};
 
-use super::cursor::rows_of;
+use super::capture::rows_of;
 use super::{Compiled, Context};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;

@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "not every test describes objects")]
 pub(crate) mod describe;
+#[allow(dead_code, reason = "not every test draws")]
+pub(crate) mod draw;
 #[allow(dead_code, reason = "not every test runs scripts with commands")]
 pub(crate) mod story;
 
@@ -59,7 +61,7 @@ pub(crate) fn ask(connection: &mut Connection, request: &Request) -> String {
 #[derive(Default)]
 pub(crate) struct Lines(pub(crate) String);
 
-fn shown(value: &Datum<'_>) -> String {
+pub(crate) fn shown(value: &Datum<'_>) -> String {
     let mut text = String::new();
     match value {
         Datum::Null => text.push_str("NULL"),

@@ -25,15 +25,18 @@ use std::path::PathBuf;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    Address, BackgroundWork, ColumnSpec, DatabaseSpec, Error, IndexSpec, Instance, InstanceOptions,
-    Options, Paths, Range, Row, Session, StatementEnd, Table, TableSpec, Termination, Timeout,
+    Address, ColumnSpec, DatabaseSpec, Error, IndexSpec, Instance, Paths, Range, Row, Session,
+    StatementEnd, Table, TableSpec, Termination, Timeout,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
 
+use crate::instance::{fail, start};
 use crate::property::sound::complaint;
 use extra::Extra;
 
+/// Data files of tempdb.
+const TEMPDB_FILES: usize = 2;
 /// Sessions of a run.
 const SESSIONS: usize = 4;
 /// Keys are below this.
@@ -100,20 +103,6 @@ pub fn run_servers(seed: u64, steps: u64) -> Result<ServerReport, String> {
     run.finish()
 }
 
-fn fail<T>(what: impl std::fmt::Debug) -> Result<T, String> {
-    Err(format!("{what:?}"))
-}
-
-fn start(disk: &MemDisk) -> Result<Arc<Instance>, String> {
-    let options = InstanceOptions {
-        tempdb_files: 2,
-        tempdb_file_bytes: 2 << 20,
-        background: BackgroundWork::Sessions,
-        ..InstanceOptions::new("", Options { frames: 256, ..Options::on(Arc::new(disk.clone())) })
-    };
-    Instance::start(options).map_err(|error| format!("start: {error:?}"))
-}
-
 fn table_spec(name: &str) -> TableSpec {
     let columns = vec![
         ColumnSpec::new("id", SqlType::Int).not_null(),
@@ -161,7 +150,7 @@ fn apply(rows: &mut Rows, changes: &Changes) {
 impl Run {
     fn new(seed: u64) -> Result<Run, String> {
         let disk = MemDisk::new();
-        let server = start(&disk)?;
+        let server = start(&disk, TEMPDB_FILES)?;
         let made = || -> Result<(), Error> {
             for name in DATABASES {
                 server.create_database(&DatabaseSpec::new(name, "", 4 << 20))?;
@@ -453,7 +442,7 @@ impl Run {
         self.clients.clear();
         self.server = None;
         self.disk = after;
-        let server = start(&self.disk)?;
+        let server = start(&self.disk, TEMPDB_FILES)?;
         self.server = Some(server.clone());
         self.connect(SESSIONS)?;
         let found = self.all_rows(&server)?;

@@ -21,16 +21,18 @@ use std::path::PathBuf;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    Address, BackgroundWork, ColumnSpec, DatabaseChange, DatabaseSpec, Error, IndexSpec, Instance,
-    InstanceOptions, Isolation, Options, Paths, Range, ReadHints, Row, Session, TableHint,
-    TableSpec, Termination, Timeout,
+    Address, ColumnSpec, DatabaseChange, DatabaseSpec, Error, IndexSpec, Instance, Isolation,
+    Paths, Range, ReadHints, Row, Session, TableHint, TableSpec, Termination, Timeout,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
 
+use crate::instance::{fail, start};
 use crate::property::sound::complaint;
 use model::{Model, TransactionModel, View};
 
+/// Data files of tempdb.
+const TEMPDB_FILES: usize = 1;
 /// Sessions of a run.
 const SESSIONS: usize = 5;
 /// Keys are below this.
@@ -95,20 +97,6 @@ pub fn run_snapshots(seed: u64, steps: u64) -> Result<SnapshotReport, String> {
     run.finish()
 }
 
-fn fail<T>(what: impl std::fmt::Debug) -> Result<T, String> {
-    Err(format!("{what:?}"))
-}
-
-fn start(disk: &MemDisk) -> Result<Arc<Instance>, String> {
-    let options = InstanceOptions {
-        tempdb_files: 1,
-        tempdb_file_bytes: 2 << 20,
-        background: BackgroundWork::Sessions,
-        ..InstanceOptions::new("", Options { frames: 256, ..Options::on(Arc::new(disk.clone())) })
-    };
-    Instance::start(options).map_err(|error| format!("start: {error:?}"))
-}
-
 fn spec() -> DatabaseSpec {
     DatabaseSpec::new("sim", "", 4 << 20)
 }
@@ -141,7 +129,7 @@ fn values(row: &Row) -> Option<Values> {
 impl Run {
     fn new(seed: u64) -> Result<Run, String> {
         let disk = MemDisk::new();
-        let server = start(&disk)?;
+        let server = start(&disk, TEMPDB_FILES)?;
         let made = || -> Result<(), Error> {
             server.create_database(&spec())?;
             let mut session = server.session("sim")?;
@@ -392,7 +380,7 @@ impl Run {
         self.clients.clear();
         self.server = None;
         self.disk = after;
-        self.server = Some(start(&self.disk)?);
+        self.server = Some(start(&self.disk, TEMPDB_FILES)?);
         self.connect()?;
         let mut candidates = vec![self.model.clone()];
         if let Some(unknown) = unknown {

@@ -6,16 +6,13 @@
 
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{Execute, Insert, InsertSource, Name};
-use extentdb_types::Datum;
 
 use super::{Event, TriggerTarget, insert_rows};
+use crate::statement::capture::{Capture, Rows};
 use crate::statement::{Compiled, Context, execute};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
-use extentdb_connection::message::Message;
-use extentdb_connection::output::{
-    ColumnInfo, Environment, Gone, Output, OutputValue, StatementCode,
-};
+use extentdb_connection::output::StatementCode;
 use extentdb_connection::pending_load;
 use extentdb_connection::query::Prepared;
 use extentdb_connection::step::{RowCount, Run, Step};
@@ -26,18 +23,6 @@ struct InsertExecute {
     insert: Insert,
     execute: Box<dyn Step>,
     span: Span,
-}
-
-/// A result of the procedure.
-struct Captured {
-    columns: Vec<ColumnInfo>,
-    rows: Vec<Vec<Datum<'static>>>,
-}
-
-/// Keeps results; all else goes on.
-struct Capture<'o> {
-    outer: &'o mut dyn Output,
-    results: Vec<Captured>,
 }
 
 pub(super) fn compile(context: &Context<'_>, insert: &Insert, execute: &Execute) -> Compiled {
@@ -57,12 +42,12 @@ impl Step for InsertExecute {
         if run.connection.is_capturing {
             return Err(Cause::NestedInsertExecute.into());
         }
-        let mut capture = Capture { outer: run.output, results: Vec::new() };
+        let mut capture = Capture::new(run.output);
         run.connection.is_capturing = true;
         let executed =
             self.execute.run(&mut Run::new(run.connection, &mut capture, run.run_text), frame);
         run.connection.is_capturing = false;
-        let results = capture.results;
+        let results = capture.into_results();
         executed?;
         let mut count = 0;
         for result in results {
@@ -78,7 +63,7 @@ impl InsertExecute {
         &self,
         run: &mut Run<'_>,
         frame: &mut Frame,
-        result: Captured,
+        result: Rows,
     ) -> Result<u64, Stop> {
         let names: Vec<String> = (0..result.columns.len()).map(|at| format!("c{at}")).collect();
         let columns = names.iter().zip(&result.columns);
@@ -96,31 +81,5 @@ impl InsertExecute {
         let target = TriggerTarget::new(&bound.stored, &[Event::Insert], &bound.outputs);
         target
             .around(run, frame, |run, frame, keeps| insert_rows(run, frame, prepared, bound, keeps))
-    }
-}
-
-impl Output for Capture<'_> {
-    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), Gone> {
-        self.results.push(Captured { columns: columns.to_vec(), rows: Vec::new() });
-        Ok(())
-    }
-
-    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone> {
-        if let Some(result) = self.results.last_mut() {
-            result.rows.push(values.iter().map(|value| value.clone().into_owned()).collect());
-        }
-        Ok(())
-    }
-
-    fn message(&mut self, message: &Message, is_urgent: bool) -> Result<(), Gone> {
-        self.outer.message(message, is_urgent)
-    }
-
-    fn environment(&mut self, change: &Environment) -> Result<(), Gone> {
-        self.outer.environment(change)
-    }
-
-    fn output_value(&mut self, value: &OutputValue) -> Result<(), Gone> {
-        self.outer.output_value(value)
     }
 }

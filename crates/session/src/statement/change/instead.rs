@@ -27,7 +27,7 @@ use extentdb_types::{Datum, SqlType};
 
 use super::output::Event;
 use super::trigger::{Loaded, begin_own, end_own, fires_on, run_trigger, trigger_of};
-use crate::statement::cursor::{Rows, rows_of};
+use crate::statement::capture::{Rows, rows_of};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::objects::ResolvedObject;

@@ -1,8 +1,4 @@
-//! Changes whose plan is kept from one execution to the next.
-//!
-//! Invariant: the statement has no OUTPUT clause and no check of a view, and its table has no
-//! trigger that is enabled: their plans would hold rows. Definitions are as they were, so that
-//! there is still none.
+//! Changes whose plan is kept from one execution to the next. Which may be kept: `planned.rs`.
 
 use super::delete::DeletePlan;
 use super::insert::InsertPlan;
@@ -26,17 +22,17 @@ enum Plan {
 
 impl KeptChange {
     pub(super) fn insert(plan: InsertPlan, basis: Basis) -> Option<KeptChange> {
-        let ground = plan.ground(basis)?;
+        let ground = plan.parts().ground(basis)?;
         Some(KeptChange { plan: Plan::Insert(plan), ground })
     }
 
     pub(super) fn update(plan: UpdatePlan, basis: Basis) -> Option<KeptChange> {
-        let ground = plan.ground(basis)?;
+        let ground = plan.parts().ground(basis)?;
         Some(KeptChange { plan: Plan::Update(plan), ground })
     }
 
     pub(super) fn delete(plan: DeletePlan, basis: Basis) -> Option<KeptChange> {
-        let ground = plan.ground(basis)?;
+        let ground = plan.parts().ground(basis)?;
         Some(KeptChange { plan: Plan::Delete(plan), ground })
     }
 

@@ -9,11 +9,12 @@ use extentdb_plan::physical::Node;
 use extentdb_types::Datum;
 
 use super::output::{Changed, ChangedRows, Event, Outputs};
+use super::planned::PlanParts;
 use super::read_values;
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::output::Output;
-use extentdb_connection::query::{Basis, Ground, Prepared, QueryStop, all_batches, operator};
+use extentdb_connection::query::{Prepared, QueryStop, all_batches, operator};
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::Stop;
 
@@ -99,9 +100,12 @@ impl UpdatePlan {
         Ok(self.work.outputs.changed(count))
     }
 
-    pub(super) fn ground(&self, basis: Basis) -> Option<Ground> {
-        let is_plain = self.work.outputs.is_empty();
-        Ground::of(basis, &self.prepared, &self.node).filter(|_| is_plain)
+    pub(super) fn parts(&self) -> PlanParts<'_> {
+        PlanParts {
+            prepared: &self.prepared,
+            node: &self.node,
+            outputs: &self.work.outputs,
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use extentdb_tsql::syntax::{CursorName, Fetch, FetchDirection};
 use extentdb_types::Datum;
 
 use super::row_key::{KeyedRow, row_query};
-use super::{failed, found, frame_of, not_open, rows_of};
+use super::{failed, found, frame_of, not_open};
+use crate::statement::capture::rows_of;
 use crate::statement::{Compiled, Context};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::cursor::{CursorModel, CursorPlan, SharedCursor};
