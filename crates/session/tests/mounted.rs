@@ -84,6 +84,8 @@ fn changes_are_refused_and_the_files_stay() {
             "INSERT shop.dbo.orders VALUES (99999, 1)",
             "USE shop; CREATE TABLE t (a int)",
             "ALTER DATABASE shop SET READ_WRITE",
+            "ALTER DATABASE shop ADD FILEGROUP g",
+            "ALTER DATABASE shop MODIFY FILE (NAME = shop, FILENAME = '/elsewhere.mdf')",
         ] {
             let told = batch(connection, text);
             assert!(told.contains("3906."), "{text}: {told}");

@@ -154,9 +154,7 @@ impl Instance {
 
     /// A database is one of the server's no more. Are its files only read?
     fn forget(&self, id: DatabaseId) -> Result<bool, Error> {
-        let entries = lock(&self.entries);
-        let is_mounted = entries.get(&id).is_some_and(|entry| entry.registered.is_mounted);
-        drop(entries);
+        let is_mounted = self.is_mounted(id);
         if !is_mounted {
             registry::delete(&self.master()?, id)?;
         }

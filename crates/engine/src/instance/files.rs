@@ -86,6 +86,9 @@ impl Instance {
         if id <= DatabaseId::MSDB {
             return Err(Error::SystemDatabase { name: database.to_owned() });
         }
+        if self.is_mounted(id) {
+            return Err(Error::ReadOnly { database: database.to_owned() });
+        }
         if let DatabaseFileChange::Move { name, path } = change {
             return self.move_file(id, name, path);
         }

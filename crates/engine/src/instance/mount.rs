@@ -12,6 +12,7 @@
 //! - Nothing of it is registered: at the next start the database is not there.
 //! - Its files are never written, renamed or removed.
 
+use extentdb_base::DatabaseId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_buffer::Durability;
 use extentdb_io::OverlayDisk;
@@ -26,6 +27,11 @@ use crate::database::spec::Paths;
 use crate::error::Error;
 
 impl Instance {
+    /// Are the files of a database only read?
+    pub(super) fn is_mounted(&self, id: DatabaseId) -> bool {
+        lock(&self.entries).get(&id).is_some_and(|entry| entry.registered.is_mounted)
+    }
+
     /// Takes a database into service whose files are on `disk`, to be read until the server ends.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl Instance {
         let _admin = lock(&self.admin);
         let id = self.id_of(name)?;
         verify_changeable(id, name, change)?;
-        if lock(&self.entries).get(&id).is_some_and(|entry| entry.registered.is_mounted) {
+        if self.is_mounted(id) {
             return Err(Error::ReadOnly { database: name.to_owned() });
         }
         match change {
