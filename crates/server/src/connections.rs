@@ -6,6 +6,8 @@ use extentdb_base::SessionId;
 use extentdb_base::sync::{Arc, Mutex, lock};
 use tokio::sync::Notify;
 
+use crate::channel::Channel;
+
 /// What is open.
 #[derive(Default)]
 pub(crate) struct Connections {
@@ -16,7 +18,9 @@ pub(crate) struct Connections {
 struct Open {
     last: u64,
     pending: BTreeMap<u64, Arc<Notify>>,
-    sessions: HashMap<SessionId, Arc<Notify>>,
+    sessions: HashMap<SessionId, Arc<Channel>>,
+    /// The server ends.
+    is_ending: bool,
     /// Connections that were let in.
     admitted: usize,
     /// Of them those of each login, by its name in lower case.
@@ -55,8 +59,7 @@ pub(crate) enum Full {
 pub(crate) struct Registered {
     admission: Admission,
     id: SessionId,
-    /// Told when the session is killed.
-    pub(crate) close: Arc<Notify>,
+    channel: Arc<Channel>,
 }
 
 impl Connections {
@@ -103,18 +106,30 @@ impl Connections {
 
     /// Closes the connection of a session.
     pub(crate) fn close(&self, id: SessionId) {
-        if let Some(close) = lock(&self.open).sessions.get(&id) {
-            close.notify_one();
+        if let Some(channel) = lock(&self.open).sessions.get(&id) {
+            channel.end();
         }
+    }
+
+    /// Closes the connections of all sessions, also of those to come.
+    pub(crate) fn close_all(&self) {
+        let mut open = lock(&self.open);
+        open.is_ending = true;
+        open.sessions.values().for_each(Channel::end);
     }
 }
 
 impl Admission {
-    /// It has a session.
-    pub(crate) fn register(self, id: SessionId) -> Registered {
-        let close = Arc::new(Notify::new());
-        lock(&self.connections.open).sessions.insert(id, close.clone());
-        Registered { admission: self, id, close }
+    /// It has a session, whose connection this is.
+    pub(crate) fn register(self, id: SessionId, channel: Arc<Channel>) -> Registered {
+        {
+            let mut open = lock(&self.connections.open);
+            open.sessions.insert(id, channel.clone());
+            if open.is_ending {
+                channel.end();
+            }
+        }
+        Registered { admission: self, id, channel }
     }
 }
 
@@ -141,7 +156,7 @@ impl Drop for Registered {
     fn drop(&mut self) {
         // The id may be another session's by now.
         let mut open = lock(&self.admission.connections.open);
-        if open.sessions.get(&self.id).is_some_and(|close| Arc::ptr_eq(close, &self.close)) {
+        if open.sessions.get(&self.id).is_some_and(|channel| Arc::ptr_eq(channel, &self.channel)) {
             open.sessions.remove(&self.id);
         }
     }
@@ -161,8 +176,7 @@ mod tests {
         let other = connections.admit("other", limits).ok().unwrap();
         assert_eq!(connections.admit("third", limits).err(), Some(Full::All));
         drop(other);
-        drop(one.register(SessionId(51)));
-        assert_eq!(connections.sessions(), 0);
+        drop(one);
         assert!(connections.admit("sa", limits).is_ok());
         drop(two);
         assert!(lock(&connections.open).by_login.is_empty());

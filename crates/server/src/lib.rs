@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod channel;
 mod connections;
 mod conversation;
 mod error;
@@ -13,13 +14,13 @@ mod init;
 mod listener;
 mod lockout;
 mod login;
-mod mailbox;
+mod pulse;
 mod random;
 mod reader;
 mod response;
-mod running;
 mod server;
 mod settings;
+mod stream;
 mod time_limit;
 mod tls;
 mod transport;

@@ -7,19 +7,19 @@ use std::time::Duration;
 use extentdb_base::env::{Clock, SystemClock};
 use extentdb_base::sync::Arc;
 use extentdb_engine::Termination;
-use extentdb_session::{Connection, Server};
-use extentdb_tds::TokenWriter;
+use extentdb_session::Server;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::connections::{Connections, Pending};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, LoggedIn};
 use crate::error_log::ErrorLog;
 use crate::handshake::{self, Greeted};
 use crate::lockout::Lockout;
 use crate::login::{self, Admitted, Link, Rejected};
+use crate::pulse::Pulse;
 use crate::settings::Settings;
 use crate::tls::Tls;
 use crate::transport::{Transport, Wire};
@@ -37,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) tls: Tls,
     pub(crate) lockout: Lockout,
     pub(crate) connections: Arc<Connections>,
+    pub(crate) pulse: Arc<Pulse>,
     pub(crate) log: ErrorLog,
     /// Becomes true when the server ends.
     pub(crate) shutdown: watch::Sender<bool>,
@@ -92,6 +93,7 @@ impl RunningServer {
     /// A database could not be closed; the next start recovers it.
     pub fn stop(mut self) -> Result<(), extentdb_engine::Error> {
         self.shared.shutdown.send_replace(true);
+        self.shared.connections.close_all();
         if let Some(runtime) = self.runtime.take() {
             runtime.block_on(async {
                 let mut waited = Duration::ZERO;
@@ -165,9 +167,9 @@ async fn connection(socket: TcpStream, peer: SocketAddr, pending: Pending, share
         () = pending.close.notified() => return,
     };
     drop(pending);
-    let Ok(Ok(Some((conversation, admitted)))) = entered else { return };
-    let (connection, writer) = admitted;
-    conversation.run(connection, writer).await;
+    if let Ok(Ok(Some(conversation))) = entered {
+        conversation.run().await;
+    }
 }
 
 /// From the first byte to the answer of the login.
@@ -176,7 +178,7 @@ async fn enter(
     peer: SocketAddr,
     local: SocketAddr,
     shared: &SharedState,
-) -> io::Result<Option<(Conversation, (Connection, TokenWriter))>> {
+) -> io::Result<Option<Conversation>> {
     let greeted = handshake::greet(Wire::new(socket), peer, shared).await?;
     let Some(Greeted { mut transport, reader, login: packet, was_encrypted }) = greeted else {
         return Ok(None);
@@ -199,9 +201,8 @@ async fn enter(
     let Admitted { connection, admission, protocol, writer, answer } = *admitted;
     transport.write_all(&answer).await?;
     transport.flush().await?;
-    let registered = admission.register(extentdb_base::SessionId(connection.spid()));
-    let conversation = Conversation::new(shared.clone(), protocol, reader, transport, registered);
-    Ok(Some((conversation, (connection, writer))))
+    let client = LoggedIn { transport, reader, protocol, admission, connection, writer };
+    Conversation::new(shared.clone(), client).map(Some)
 }
 
 async fn reject(transport: &mut Transport, rejected: Rejected) -> io::Result<()> {

@@ -4,16 +4,22 @@
 
 use std::io;
 
-use extentdb_tds::packet::{BulkDelivery, Event, Limits, Message, MessageDecoder};
+use extentdb_tds::packet::{BulkDelivery, Event, Limits, Message, MessageDecoder, PacketKind};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::stream::{ClientStream, Wait};
+
+/// What is read at a time; more when the client sends much.
 const READ_BYTES: usize = 8 * 1024;
+const READ_BYTES_MAX: usize = 256 * 1024;
 
 /// Joins bytes to messages.
 pub(crate) struct MessageReader {
     decoder: MessageDecoder,
+    /// Bytes of the last read, from `taken` to `filled` not decoded yet.
     buffer: Vec<u8>,
     taken: usize,
+    filled: usize,
 }
 
 /// What has arrived.
@@ -25,12 +31,20 @@ pub(crate) enum Arrived {
     End,
 }
 
+impl Arrived {
+    /// Does the client want the request at hand to end?
+    pub(crate) fn is_attention(&self) -> bool {
+        matches!(self, Arrived::Message(message) if message.kind == PacketKind::Attention)
+    }
+}
+
 impl MessageReader {
     pub(crate) fn new() -> MessageReader {
         MessageReader {
             decoder: MessageDecoder::new(Limits::BEFORE_LOGIN, BulkDelivery::Whole),
             buffer: Vec::new(),
             taken: 0,
+            filled: 0,
         }
     }
 
@@ -38,7 +52,7 @@ impl MessageReader {
         self.decoder.set_limits(limits);
     }
 
-    /// The next message.
+    /// The next message of a connection that has not logged in.
     pub(crate) async fn next(
         &mut self,
         from: &mut (impl AsyncRead + Unpin),
@@ -47,17 +61,49 @@ impl MessageReader {
             if let Some(arrived) = self.decode()? {
                 return Ok(arrived);
             }
-            self.buffer.clear();
-            self.taken = 0;
-            self.buffer.reserve(READ_BYTES);
-            if from.read_buf(&mut self.buffer).await? == 0 {
+            let count = from.read(self.room()).await?;
+            if count == 0 {
                 return Ok(Arrived::End);
+            }
+            self.filled = count;
+        }
+    }
+
+    /// The next message; `None` when it is not there within the time that a read waits.
+    pub(crate) fn take(&mut self, from: &ClientStream, wait: Wait) -> io::Result<Option<Arrived>> {
+        loop {
+            if let Some(arrived) = self.decode()? {
+                return Ok(Some(arrived));
+            }
+            match from.read(self.room(), wait) {
+                Ok(0) => return Ok(Some(Arrived::End)),
+                Ok(count) => self.filled = count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
             }
         }
     }
 
+    /// Gives back what a connection that waits does not need.
+    pub(crate) fn rest(&mut self) {
+        if self.taken == self.filled {
+            (self.taken, self.filled) = (0, 0);
+            self.buffer = Vec::new();
+        }
+    }
+
+    /// Where the next read goes, after all of the one before was decoded.
+    fn room(&mut self) -> &mut [u8] {
+        let is_full = self.filled == self.buffer.len();
+        if is_full && self.buffer.len() < READ_BYTES_MAX {
+            self.buffer.resize((self.buffer.len() * 2).max(READ_BYTES), 0);
+        }
+        (self.taken, self.filled) = (0, 0);
+        &mut self.buffer
+    }
+
     fn decode(&mut self) -> io::Result<Option<Arrived>> {
-        let mut input = &self.buffer[self.taken..];
+        let mut input = &self.buffer[self.taken..self.filled];
         let before = input.len();
         let event = self.decoder.decode(&mut input);
         let arrived = match event {

@@ -1,7 +1,7 @@
 //! What a session gives, as tokens.
 //!
 //! ```text
-//! session ─▶ Response ─▶ TokenWriter ─▶ Sink: the socket, from the thread of the request
+//! session ─▶ Response ─▶ TokenWriter ─▶ ClientStream: the socket, from the thread of the request
 //! ```
 //!
 //! Invariants
@@ -21,7 +21,7 @@ use extentdb_tds::type_info::Nullability;
 use extentdb_tds::{Column, ColumnFlags, Protocol, TokenWriter, TypeInfo};
 use extentdb_types::Datum;
 
-use crate::conversation::Sink;
+use crate::stream::ClientStream;
 
 /// Bytes that are collected before they are sent.
 const SEND_BYTES: usize = 16 * 1024;
@@ -34,7 +34,7 @@ pub(crate) struct Response<'r> {
     writer: TokenWriter,
     protocol: Protocol,
     server_name: &'r str,
-    sink: &'r mut Sink,
+    stream: &'r ClientStream,
     columns: Vec<Column>,
     waiting: Option<token::Done>,
     has_no_metadata: bool,
@@ -48,14 +48,14 @@ impl<'r> Response<'r> {
         mut writer: TokenWriter,
         protocol: Protocol,
         server_name: &'r str,
-        sink: &'r mut Sink,
+        stream: &'r ClientStream,
     ) -> Response<'r> {
         writer.begin();
         Response {
             writer,
             protocol,
             server_name,
-            sink,
+            stream,
             columns: Vec::new(),
             waiting: None,
             has_no_metadata: false,
@@ -118,7 +118,7 @@ impl<'r> Response<'r> {
         if bytes == 0 {
             return Ok(());
         }
-        let sent = self.sink.send(ready);
+        let sent = self.stream.write_all(ready);
         self.writer.consume(bytes);
         sent.map_err(|_| Gone)
     }

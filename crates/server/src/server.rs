@@ -130,6 +130,7 @@ pub fn start(
         tls,
         lockout: Lockout::default(),
         connections,
+        pulse: Arc::default(),
         log,
         shutdown,
         clock: SystemClock::new(),
@@ -153,6 +154,7 @@ fn listen(
     let refused = |source| Error::Listen { address, source };
     let listener = runtime.block_on(TcpListener::bind(address)).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
+    runtime.spawn(shared.pulse.clone().run());
     runtime.spawn(accept(listener, shared.clone()));
     let log = &shared.log;
     log.server(&format!("Server is listening on [ {} {} ].", address.ip(), address.port()));

@@ -22,6 +22,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
+use crate::stream::ClientStream;
+
 /// Largest body of a packet before the login.
 const BODY_BYTES: usize = 4096 - HEADER_BYTES;
 /// First bytes of TLS records: change of cipher, alert, handshake, application data.
@@ -230,6 +232,18 @@ impl Transport {
             Transport::Tls(stream) => Transport::Clear(stream.into_inner().0),
             clear => clear,
         }
+    }
+
+    /// After the login: for the thread that runs requests.
+    pub(crate) fn into_stream(self) -> io::Result<ClientStream> {
+        let (wire, tls) = match self {
+            Transport::Clear(wire) => (wire, None),
+            Transport::Tls(stream) => {
+                let (wire, tls) = stream.into_inner();
+                (wire, Some(Box::new(tls)))
+            }
+        };
+        ClientStream::new(wire.socket.into_std()?, tls)
     }
 
     pub(crate) fn is_encrypted(&self) -> bool {
