@@ -6,6 +6,7 @@
 //! ```
 
 use extentdb_base::sync::Arc;
+use extentdb_bind::provider::RowProvider;
 use extentdb_bind::surroundings::MadeRows;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
@@ -16,17 +17,37 @@ use extentdb_tsql::syntax::{
 use extentdb_types::{Datum, SqlType};
 
 use crate::cause::Cause;
+use crate::trigger::RowsInMemory;
 
 /// The name of rows in memory in a statement that inserts them; no table has it.
 const ROWS: &str = "\u{1}rows";
 
-/// The rows of a bulk load, as the client sent them.
-#[derive(Debug, Clone, PartialEq)]
+/// The rows of a bulk load, as the client sends them.
+#[derive(Clone)]
 pub struct BulkRows {
     /// Names and types of the columns.
     pub columns: Vec<(String, SqlType)>,
-    /// The rows.
-    pub rows: Arc<[Vec<Datum<'static>>]>,
+    /// The rows, which are read once.
+    pub rows: Arc<dyn RowProvider>,
+}
+
+impl BulkRows {
+    /// Rows that are in memory.
+    pub fn in_memory(columns: Vec<(String, SqlType)>, rows: Vec<Vec<Datum<'static>>>) -> BulkRows {
+        BulkRows { columns, rows: Arc::new(RowsInMemory(rows.into())) }
+    }
+}
+
+impl PartialEq for BulkRows {
+    fn eq(&self, other: &BulkRows) -> bool {
+        self.columns == other.columns && Arc::ptr_eq(&self.rows, &other.rows)
+    }
+}
+
+impl std::fmt::Debug for BulkRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "BulkRows({:?})", self.columns)
+    }
 }
 
 /// A load whose rows have not arrived.

@@ -1,17 +1,14 @@
 //! Messages of clients as requests of sessions.
 
 use extentdb_session as session;
-use extentdb_session::{Argument, BulkRows, ProcedureCall, Request, TableArgument, TableRows};
+use extentdb_session::{Argument, ProcedureCall, Request, TableArgument, TableRows};
 use extentdb_tds::column::ColumnFlags;
 use extentdb_tds::request::{
-    BulkDecoder, BulkEvent, Isolation, Next, Parameter, ParameterFlags, ParameterValue, Procedure,
-    RpcCall, RpcReader, SqlBatch, TransactionMessage, TransactionRequest, Tvp,
+    Isolation, Next, Parameter, ParameterFlags, ParameterValue, Procedure, RpcCall, RpcReader,
+    SqlBatch, TransactionMessage, TransactionRequest, Tvp,
 };
 use extentdb_tds::{DecodeError, Protocol};
 use extentdb_types::{Collation, Datum, SqlType};
-
-/// Bytes of a row of a bulk load at most.
-const BULK_ROW_BYTES_MAX: usize = 64 << 20;
 
 /// The requests of a message, and the transaction that they are meant for.
 pub(crate) struct Requests {
@@ -61,33 +58,6 @@ pub(crate) fn calls(body: &[u8], protocol: &Protocol) -> Result<Requests, Refuse
         }
     }
     Ok(Requests { requests, descriptor })
-}
-
-/// The rows of a bulk load. A client that sends none has no columns either.
-pub(crate) fn bulk_load(body: &[u8], protocol: &Protocol) -> Result<Requests, Refused> {
-    let mut decoder = BulkDecoder::new(*protocol, BULK_ROW_BYTES_MAX);
-    decoder.push(body);
-    decoder.end();
-    let mut columns = Vec::new();
-    let mut rows = Vec::new();
-    while let Some(event) = decoder.next_event()? {
-        match event {
-            BulkEvent::Columns(all) => {
-                for column in all {
-                    let ty = column.type_info.to_sql_type(protocol.collation());
-                    let ty = ty.ok_or(Refused::NotSupported("a type in a bulk load"))?;
-                    columns.push((column.name.to_string(), of_any_length(ty)));
-                }
-            }
-            BulkEvent::Row(row) => {
-                let values = row.to_values()?;
-                rows.push(values.into_iter().map(Datum::into_owned).collect());
-            }
-            BulkEvent::Done => break,
-        }
-    }
-    let load = BulkRows { columns, rows: rows.into() };
-    Ok(Requests { requests: vec![Request::BulkLoad(load)], descriptor: None })
 }
 
 fn procedure(call: &RpcCall<'_>, collation: Collation) -> Result<ProcedureCall, Refused> {
@@ -166,7 +136,7 @@ fn table_rows(table: &Tvp<'_>, collation: Collation) -> Result<TableRows, Refuse
 }
 
 /// The value of a client may be shorter than its fixed type.
-fn of_any_length(ty: SqlType) -> SqlType {
+pub(crate) fn of_any_length(ty: SqlType) -> SqlType {
     match ty {
         SqlType::Char { len, collation } => SqlType::VarChar { len: Some(len), collation },
         SqlType::NChar { len, collation } => SqlType::NVarChar { len: Some(len), collation },

@@ -49,7 +49,8 @@ struct State {
 }
 
 struct Running {
-    reader: MessageReader,
+    /// `None` while its thread reads the rows of a bulk load.
+    reader: Option<MessageReader>,
     /// What has arrived and waits for its turn.
     next: Option<Arrived>,
     interrupt: Interrupt,
@@ -101,7 +102,7 @@ impl Channel {
 
     /// A request begins; its number. It can be interrupted from here on, and is when the connection
     /// has ended.
-    pub(crate) fn begin(&self, reader: MessageReader, interrupt: Interrupt) -> u64 {
+    pub(crate) fn begin(&self, reader: Option<MessageReader>, interrupt: Interrupt) -> u64 {
         let mut state = lock(&self.state);
         if state.is_ended {
             interrupt.interrupt();
@@ -127,11 +128,32 @@ impl Channel {
             watch.abort();
         }
         Some(Finished {
-            reader: request.reader,
+            reader: request.reader?,
             next: request.next,
             is_attention: request.is_attention,
             is_ended: state.is_ended,
         })
+    }
+
+    /// Others read the connection from now on until the request is over.
+    pub(crate) fn lend(&self, reader: MessageReader) {
+        if let Some(request) = &mut lock(&self.state).request {
+            request.reader = Some(reader);
+        }
+    }
+
+    /// Ends the request that runs.
+    pub(crate) fn interrupt(&self) {
+        if let Some(request) = &lock(&self.state).request {
+            request.interrupt.interrupt();
+        }
+    }
+
+    /// Is the connection to end, or, where that counts, the request that runs?
+    pub(crate) fn must_stop(&self, counts_request: bool) -> bool {
+        let state = lock(&self.state);
+        let is_too_long = state.request.as_ref().is_none_or(|request| request.is_too_long);
+        state.is_ended || counts_request && is_too_long
     }
 
     /// Has the time of the request that runs ended it?
@@ -175,7 +197,7 @@ impl Channel {
         let number = state.requests;
         let Some(request) = state.running(number) else { return };
         let is_seen = !std::mem::take(&mut request.is_new);
-        if is_seen && request.watch.is_none() {
+        if is_seen && request.watch.is_none() && request.reader.is_some() {
             let watch = self.runtime.spawn(watch(self.clone(), number));
             request.watch = Some(watch.abort_handle());
         }
@@ -186,7 +208,8 @@ impl Channel {
     fn read_beside(&self, number: u64) -> bool {
         let mut state = lock(&self.state);
         let Some(request) = state.running(number) else { return false };
-        match request.reader.take(&self.stream, Wait::No) {
+        let Some(reader) = &mut request.reader else { return false };
+        match reader.take(&self.stream, Wait::No) {
             Ok(None) => return true,
             Ok(Some(arrived)) if arrived.is_attention() => {
                 request.is_attention = true;

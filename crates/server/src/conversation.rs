@@ -14,7 +14,7 @@
 use std::io;
 use std::time::Duration;
 
-use extentdb_base::sync::Arc;
+use extentdb_base::sync::{Arc, lock};
 use extentdb_session::{Connection, Outcome, Output, Request};
 use extentdb_tds::packet::{Limits, Message, PACKET_BYTES_MAX, PacketKind, Reset};
 use extentdb_tds::token::{Done, DoneKind, DoneStatus, command};
@@ -23,6 +23,7 @@ use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 
 use crate::arguments::{self, Refused, Requests};
+use crate::bulk::{self, Arriving, Fault, FirstPart};
 use crate::channel::{Channel, Finished};
 use crate::connections::{Admission, Registered};
 use crate::listener::SharedState;
@@ -133,6 +134,7 @@ impl Runner {
     ) -> Option<(Option<Arrived>, MessageReader)> {
         let message = match arrived {
             Arrived::End => return None,
+            Arrived::BulkLoad(first) => return self.answer_load(first, reader),
             Arrived::Ignored => return self.tell(DoneStatus::ERROR).then_some((None, reader)),
             Arrived::Message(message) if message.kind == PacketKind::Attention => {
                 return self.tell(DoneStatus::ATTENTION).then_some((None, reader));
@@ -140,8 +142,26 @@ impl Runner {
             Arrived::Message(message) => message,
         };
         self.connection.begin_request();
-        let number = self.channel.begin(reader, self.connection.interrupt());
-        let outcome = self.run_message(message, number);
+        let number = self.channel.begin(Some(reader), self.connection.interrupt());
+        let outcome = self.run(Asked::Message(message), number);
+        self.finish(outcome)
+    }
+
+    /// Loads rows while they arrive; returns like [`answer`](Self::answer).
+    fn answer_load(
+        &mut self,
+        first: &FirstPart,
+        reader: MessageReader,
+    ) -> Option<(Option<Arrived>, MessageReader)> {
+        self.connection.begin_request();
+        let number = self.channel.begin(None, self.connection.interrupt());
+        let load = Arriving::new(self.channel.clone(), reader, first, self.protocol);
+        let outcome = self.run(Asked::Load(first.reset, Box::new(load)), number);
+        self.finish(outcome)
+    }
+
+    /// A request is over; returns like [`answer`](Self::answer).
+    fn finish(&mut self, outcome: Outcome) -> Option<(Option<Arrived>, MessageReader)> {
         let Finished { reader, next, is_attention, is_ended } = self.channel.finish()?;
         if is_ended || self.connection.is_killed() || outcome == Outcome::Close {
             return None;
@@ -169,46 +189,93 @@ impl Runner {
         sent.is_ok()
     }
 
-    /// Runs the requests of a message.
-    fn run_message(&mut self, message: &Message, number: u64) -> Outcome {
+    /// Runs what a client has asked for.
+    fn run(&mut self, asked: Asked<'_>, number: u64) -> Outcome {
         let Some(writer) = self.writer.take() else { return Outcome::Close };
-        let name = &self.shared.server.product().server_name;
-        let mut response = Response::begin(writer, self.protocol, name, &self.channel.stream);
-        let connection = &mut self.connection;
-        let mut outcome = Outcome::Ready;
-        if message.reset != Reset::None {
-            let keeps = message.reset == Reset::KeepTransaction;
-            if connection.reset(keeps, &mut response).is_err() {
-                outcome = Outcome::Close;
+        let (shared, channel) = (self.shared.clone(), self.channel.clone());
+        let name = &shared.server.product().server_name;
+        let mut response = Response::begin(writer, self.protocol, name, &channel.stream);
+        let reset = asked.reset();
+        let is_reset = reset == Reset::None || {
+            let keeps = reset == Reset::KeepTransaction;
+            self.connection.reset(keeps, &mut response).is_ok()
+        };
+        let place = bulk::Place::default();
+        let requests = asked.requests(&self.protocol, &place);
+        let mut outcome = match requests {
+            _ if !is_reset => Outcome::Close,
+            Ok(requests) => self.run_in_time(&requests, number, &mut response),
+            Err(refused) => self.refuse(&refused, &mut response),
+        };
+        let load = lock(&place).take();
+        match load.and_then(Arriving::finish) {
+            Some(Fault::Malformed(error)) => {
+                outcome = self.refuse(&Refused::Malformed(error), &mut response);
             }
-        }
-        match requests_of(message, &self.protocol) {
-            Ok(requests) if outcome == Outcome::Ready => {
-                let seconds = self.shared.settings.request_seconds_max;
-                let _limit = seconds.map(|seconds| {
-                    TimeLimit::begin(Duration::from_secs(seconds), &self.channel, number)
-                });
-                outcome = run_requests(connection, &requests, &mut response);
-                if outcome == Outcome::Interrupted
-                    && let Some(seconds) = seconds.filter(|_| self.channel.is_too_long())
-                {
-                    refuse(&Refused::TooLong(seconds), &mut response);
-                    outcome = Outcome::Ready;
-                }
-            }
-            Ok(_) => {}
-            Err(refused) => {
-                let is_malformed = matches!(refused, Refused::Malformed(_));
-                refuse(&refused, &mut response);
-                if is_malformed {
-                    let text = "A malformed message; the connection ends.";
-                    self.shared.log.session(connection.spid(), text);
-                    outcome = Outcome::Close;
-                }
-            }
+            Some(Fault::Ended) => outcome = Outcome::Close,
+            Some(Fault::Ignored) | None => {}
         }
         self.writer = Some(response.end(outcome == Outcome::Interrupted));
         outcome
+    }
+
+    /// Runs requests, not longer than they may.
+    fn run_in_time(
+        &mut self,
+        requests: &Requests,
+        number: u64,
+        response: &mut Response<'_>,
+    ) -> Outcome {
+        let seconds = self.shared.settings.request_seconds_max;
+        let _limit = seconds
+            .map(|seconds| TimeLimit::begin(Duration::from_secs(seconds), &self.channel, number));
+        let outcome = run_requests(&mut self.connection, requests, response);
+        let seconds = seconds.filter(|_| self.channel.is_too_long());
+        match (outcome, seconds) {
+            (Outcome::Interrupted, Some(seconds)) => {
+                refuse(&Refused::TooLong(seconds), response);
+                Outcome::Ready
+            }
+            _ => outcome,
+        }
+    }
+
+    /// Says why nothing was run. A client that breaks the protocol is not listened to any longer.
+    fn refuse(&self, refused: &Refused, response: &mut Response<'_>) -> Outcome {
+        refuse(refused, response);
+        if !matches!(refused, Refused::Malformed(_)) {
+            return Outcome::Ready;
+        }
+        let text = "A malformed message; the connection ends.";
+        self.shared.log.session(self.connection.spid(), text);
+        Outcome::Close
+    }
+}
+
+/// What a client asks for.
+enum Asked<'m> {
+    Message(&'m Message),
+    /// What follows INSERT BULK.
+    Load(Reset, Box<Arriving>),
+}
+
+impl Asked<'_> {
+    fn reset(&self) -> Reset {
+        match self {
+            Asked::Message(message) => message.reset,
+            Asked::Load(reset, _) => *reset,
+        }
+    }
+
+    /// As requests of a session; what arrives meanwhile lies at the place.
+    fn requests(self, protocol: &Protocol, place: &bulk::Place) -> Result<Requests, Refused> {
+        match self {
+            Asked::Message(message) => requests_of(message, protocol),
+            Asked::Load(_, load) => {
+                let requests = vec![Request::BulkLoad(load.begin(place)?)];
+                Ok(Requests { requests, descriptor: None })
+            }
+        }
     }
 }
 
@@ -217,7 +284,6 @@ fn requests_of(message: &Message, protocol: &Protocol) -> Result<Requests, Refus
         PacketKind::SqlBatch => arguments::batch(&message.body, protocol),
         PacketKind::Rpc => arguments::calls(&message.body, protocol),
         PacketKind::TransactionManager => arguments::transaction(&message.body, protocol),
-        PacketKind::BulkLoad => arguments::bulk_load(&message.body, protocol),
         _ => Err(Refused::NotSupported("this kind of message")),
     }
 }

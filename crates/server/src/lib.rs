@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bulk;
 mod channel;
 mod connections;
 mod conversation;

@@ -7,6 +7,7 @@ use std::io;
 use extentdb_tds::packet::{BulkDelivery, Event, Limits, Message, MessageDecoder, PacketKind};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::bulk::FirstPart;
 use crate::stream::{ClientStream, Wait};
 
 /// What is read at a time; more when the client sends much.
@@ -22,9 +23,24 @@ pub(crate) struct MessageReader {
     filled: usize,
 }
 
+/// What has arrived of a bulk load.
+pub(crate) enum Part {
+    Some,
+    /// The last part.
+    Last,
+    /// The client gave up while it sent.
+    Ignored,
+    /// Nothing within the time that a read waits.
+    NotYet,
+    /// The connection has ended.
+    End,
+}
+
 /// What has arrived.
 pub(crate) enum Arrived {
     Message(Message),
+    /// The rows of a bulk load begin.
+    BulkLoad(FirstPart),
     /// The client gave up while it sent.
     Ignored,
     /// The connection has ended.
@@ -41,7 +57,7 @@ impl Arrived {
 impl MessageReader {
     pub(crate) fn new() -> MessageReader {
         MessageReader {
-            decoder: MessageDecoder::new(Limits::BEFORE_LOGIN, BulkDelivery::Whole),
+            decoder: MessageDecoder::new(Limits::BEFORE_LOGIN, BulkDelivery::Parts),
             buffer: Vec::new(),
             taken: 0,
             filled: 0,
@@ -84,6 +100,36 @@ impl MessageReader {
         }
     }
 
+    /// The next part of a bulk load that has begun; `each` gets its bytes.
+    pub(crate) fn take_part(
+        &mut self,
+        from: &ClientStream,
+        wait: Wait,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<Part> {
+        loop {
+            let event = self.decode_event(&mut |event| match event {
+                Event::BulkPart { bytes, is_last, .. } => {
+                    each(bytes);
+                    if is_last { Part::Last } else { Part::Some }
+                }
+                // Packets of a message are of one kind.
+                Event::Message(_) | Event::Ignored { .. } => Part::Ignored,
+            })?;
+            if let Some(part) = event {
+                return Ok(part);
+            }
+            match from.read(self.room(), wait) {
+                Ok(0) => return Ok(Part::End),
+                Ok(count) => self.filled = count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Part::NotYet);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Gives back what a connection that waits does not need.
     pub(crate) fn rest(&mut self) {
         if self.taken == self.filled {
@@ -103,17 +149,22 @@ impl MessageReader {
     }
 
     fn decode(&mut self) -> io::Result<Option<Arrived>> {
-        let mut input = &self.buffer[self.taken..self.filled];
+        self.decode_event(&mut |event| match event {
+            Event::Message(message) => Arrived::Message(message),
+            Event::BulkPart { bytes, reset, is_last } => {
+                Arrived::BulkLoad(FirstPart { bytes: bytes.to_vec(), reset, is_last })
+            }
+            Event::Ignored { .. } => Arrived::Ignored,
+        })
+    }
+
+    fn decode_event<T>(&mut self, each: &mut dyn FnMut(Event<'_>) -> T) -> io::Result<Option<T>> {
+        let mut input = self.buffer.get(self.taken..self.filled).unwrap_or_default();
         let before = input.len();
         let event = self.decoder.decode(&mut input);
-        let arrived = match event {
-            Ok(Some(Event::Message(message))) => Some(Arrived::Message(message)),
-            Ok(Some(_)) => Some(Arrived::Ignored),
-            Ok(None) => None,
-            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
-        };
-        let left = input.len();
-        self.taken += before - left;
-        Ok(arrived)
+        let event = event.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let event = event.map(each);
+        self.taken += before - input.len();
+        Ok(event)
     }
 }

@@ -14,7 +14,6 @@ use extentdb_connection::pending_load::BulkRows;
 use extentdb_connection::query::Prepared;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::Stop;
-use extentdb_connection::trigger::RowsInMemory;
 
 /// Loads the rows of a message into the table of the statement before.
 pub(crate) fn load(run: &mut Run<'_>, bulk: &BulkRows) -> Result<(), Stop> {
@@ -32,8 +31,7 @@ pub(crate) fn load(run: &mut Run<'_>, bulk: &BulkRows) -> Result<(), Stop> {
         .zip(&bulk.columns)
         .map(|(name, (_, ty))| (name.clone(), *ty, true))
         .collect();
-    let provider = Arc::new(RowsInMemory(bulk.rows.clone()));
-    let rows = MadeRows { schema: None, columns, provider };
+    let rows = MadeRows { schema: None, columns, provider: bulk.rows.clone() };
     let events: &[Event] = if pending.fires_triggers { &[Event::Insert] } else { &[] };
     let count = insert(run, &pending.insert, rows, events)?;
     run.connection.rowcount = count as i64;

@@ -14,6 +14,7 @@ mod run;
 mod statement;
 mod user_type;
 
+pub use extentdb_bind::provider::{RequestedColumn, RowBatch, RowProvider, RowStream, push_value};
 pub use extentdb_connection::login;
 pub use extentdb_connection::{
     Argument, BulkRows, Cause, ColumnInfo, Connection, DefinitionCause, Discard, Done, Effect,

@@ -72,10 +72,7 @@ impl Loader {
             return;
         }
         let columns = table.columns.iter().map(|(name, ty)| (name.clone(), ty.to_sql_type()));
-        let bulk = BulkRows {
-            columns: columns.collect(),
-            rows: std::mem::take(rows).into(),
-        };
+        let bulk = BulkRows::in_memory(columns.collect(), std::mem::take(rows));
         let statement = table.insert_bulk();
         assert_eq!(batch(&mut self.connection, &statement), "", "{name}");
         assert_eq!(ask(&mut self.connection, &Request::BulkLoad(bulk)), "", "{name}");

@@ -30,10 +30,17 @@ impl Operator for Provided {
     fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Batch>, Error> {
         poll(context)?;
         let Some(stream) = &mut self.stream else { return Ok(None) };
-        let Some(batch) = stream.next().map_err(Error::NotSupported)? else {
-            self.stream = None;
-            return Ok(None);
-        };
-        Ok(Some(Batch { rows: batch.rows, columns: batch.columns }))
+        match stream.next() {
+            Ok(Some(batch)) => Ok(Some(Batch { rows: batch.rows, columns: batch.columns })),
+            Ok(None) => {
+                self.stream = None;
+                Ok(None)
+            }
+            Err(error) => {
+                // A stream that gives up because the request ends says so by the interrupt.
+                poll(context)?;
+                Err(Error::NotSupported(error))
+            }
+        }
     }
 }
