@@ -6,6 +6,7 @@ pub(crate) mod identity;
 pub(crate) mod key_range;
 pub(crate) mod load;
 pub(crate) mod lob;
+pub(crate) mod new_row;
 pub(crate) mod off_row;
 pub(crate) mod placing;
 pub(crate) mod read;

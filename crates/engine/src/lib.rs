@@ -44,6 +44,7 @@ pub use ddl::trust::ExistingRows;
 pub use ddl::user_type::TypeSpec;
 pub use dml::load::{LoadLock, RowSource};
 pub use dml::lob::{LobPart, LobReader};
+pub use dml::new_row::NewRow;
 pub use dml::read::Range;
 pub use dml::row_ref::RowRef;
 pub use dml::value::Value;

@@ -6,8 +6,8 @@ mod support;
 use extentdb_base::env::SplitMix64;
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    ColumnSpec, Database, Error, IndexSpec, LoadLock, Row, RowSource, Session, StatementEnd, Table,
-    TableSpec,
+    ColumnSpec, Database, Error, IndexSpec, LoadLock, NewRow, Row, RowSource, Session,
+    StatementEnd, Table, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
@@ -160,12 +160,11 @@ fn a_duplicate_key_refuses_the_whole_set() {
 struct Broken(Vec<Row>, usize);
 
 impl RowSource for Broken {
-    fn next_row(&mut self) -> Result<Option<&[Datum<'_>]>, Error> {
+    fn next_row(&mut self, row: &mut NewRow<'_>) -> Result<bool, Error> {
         self.1 += 1;
-        match self.0.get(self.1 - 1) {
-            Some(row) => Ok(Some(row)),
-            None => Err(Error::Cancelled),
-        }
+        let values = self.0.get(self.1 - 1).ok_or(Error::Cancelled)?;
+        values.iter().try_for_each(|value| row.push(value))?;
+        Ok(true)
     }
 }
 

@@ -10,9 +10,9 @@ use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::{Arc, thread};
 use extentdb_engine::model::ObjectBody;
 use extentdb_engine::{
-    ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, LoadLock, Options, Paths, RowSource,
-    Session, Statistics, StatisticsOptions, StatisticsScan, StatisticsSpec, Table, TableSpec,
-    UpdateThreshold,
+    ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, LoadLock, NewRow, Options, Paths,
+    RowSource, Session, Statistics, StatisticsOptions, StatisticsScan, StatisticsSpec, Table,
+    TableSpec, UpdateThreshold,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Collation, Date, Datum, Decimal, SqlType};
@@ -517,18 +517,19 @@ fn a_large_table_is_sampled() {
 /// Rows that are made as they are asked for.
 struct Million {
     next: i32,
-    row: Vec<Datum<'static>>,
 }
 
 impl RowSource for Million {
-    fn next_row(&mut self) -> Result<Option<&[Datum<'_>]>, Error> {
+    fn next_row(&mut self, row: &mut NewRow<'_>) -> Result<bool, Error> {
         if self.next == 1_000_000 {
-            return Ok(None);
+            return Ok(false);
         }
         let mixed = self.next.wrapping_mul(-1_640_531_527) >> 8;
-        self.row = vec![Datum::Int(self.next), Datum::Int(mixed), text(&format!("name {mixed}"))];
+        row.push(&Datum::Int(self.next))?;
+        row.push(&Datum::Int(mixed))?;
+        row.push(&text(&format!("name {mixed}")))?;
         self.next += 1;
-        Ok(Some(&self.row))
+        Ok(true)
     }
 }
 
@@ -542,7 +543,7 @@ fn time_to_build_over_a_million_rows() {
     let mut session = db.session();
     let primary = IndexSpec::primary_key("pk", &["id"]).clustered();
     let table = session.create_table(&numbers("t").clustered(primary)).unwrap();
-    let mut rows = Million { next: 0, row: Vec::new() };
+    let mut rows = Million { next: 0 };
     session.insert_set(&table, &mut rows, LoadLock::Table).unwrap();
     let clock = SystemClock::new();
     session.create_statistics(&table, &StatisticsSpec::new("st_n", &["n"])).unwrap();

@@ -8,7 +8,9 @@ use extentdb_base::sync::Arc;
 use extentdb_bind::ColumnSource;
 use extentdb_bind::surroundings::StoredTable;
 use extentdb_engine::model::ObjectBody;
-use extentdb_engine::{Address, Database, LoadLock, Session, Table, Value, Vector};
+use extentdb_engine::{
+    Address, Database, LoadLock, NewRow, RowSource, Session, Table, Value, Vector,
+};
 use extentdb_types::{Datum, SqlType};
 use rustc_hash::FxHashSet;
 
@@ -153,45 +155,68 @@ impl Target {
         sources: &[ColumnSource],
         lock: LoadLock,
     ) -> Result<(), Error> {
-        let mut rows: Vec<Vec<Datum<'static>>> = Vec::with_capacity(batch.rows);
+        let mut drawn = Vec::new();
         within(context.session()?, &self.database, |session| {
-            for row in 0..batch.rows {
-                rows.push(self.row(session, batch, row, sources)?);
+            if sources.contains(&ColumnSource::Identity) {
+                for _ in 0..batch.rows {
+                    drawn.push(session.next_identity(&self.table)?);
+                }
             }
-            let inserted = session.insert_set(&self.table, &mut rows.iter(), lock);
-            inserted.map(|_| ()).map_err(|error| self.failure(error))?;
-            for row in &rows {
-                self.given_identity(session, sources, &self.identity_in(row))?;
-            }
-            Ok(())
+            let mut rows = BatchRows {
+                target: self,
+                batch,
+                sources,
+                drawn: &drawn,
+                given: 0,
+                refused: None,
+            };
+            let inserted = session.insert_set(&self.table, &mut rows, lock);
+            inserted.map_err(|error| rows.refused.take().unwrap_or_else(|| self.failure(error)))?;
+            self.given_identities(session, batch, sources)
         })?;
-        if let Some(row) = rows.last() {
-            context.identity = self.identity_in(row);
+        if let Some(identity) = self.last_identity(batch, sources, &drawn)? {
+            context.identity = identity;
         }
         Ok(())
     }
 
-    fn identity_in(&self, row: &[Datum<'static>]) -> LastIdentity {
-        let value = self.identity.and_then(|ordinal| row.get(ordinal));
-        value.map_or(LastIdentity::Missing, |value| LastIdentity::Value(value.clone()))
-    }
-
-    fn row(
+    /// The identity values that the rows of a batch have brought along are used up.
+    fn given_identities(
         &self,
         session: &mut Session,
         batch: &Batch,
-        row: usize,
         sources: &[ColumnSource],
-    ) -> Result<Vec<Datum<'static>>, Error> {
-        let mut values = Vec::with_capacity(sources.len());
-        for (ordinal, source) in sources.iter().enumerate() {
-            values.push(match source {
-                ColumnSource::Value(column) => self.value(batch, *column, row, ordinal)?,
-                ColumnSource::Identity => session.next_identity(&self.table)?,
-                ColumnSource::Generated | ColumnSource::Default => Datum::Null,
-            });
+    ) -> Result<(), Error> {
+        let Some(ordinal) = self.identity else { return Ok(()) };
+        let Some(ColumnSource::Value(column)) = sources.get(ordinal) else { return Ok(()) };
+        for row in 0..batch.rows {
+            let value = self.value(batch, *column, row, ordinal)?;
+            session.raise_identity(&self.table, &value)?;
         }
-        Ok(values)
+        Ok(())
+    }
+
+    /// The identity value of the last row of a batch.
+    fn last_identity(
+        &self,
+        batch: &Batch,
+        sources: &[ColumnSource],
+        drawn: &[Datum<'static>],
+    ) -> Result<Option<LastIdentity>, Error> {
+        let Some(last) = batch.rows.checked_sub(1) else { return Ok(None) };
+        let Some(ordinal) = self.identity else { return Ok(Some(LastIdentity::Missing)) };
+        Ok(Some(match sources.get(ordinal) {
+            Some(ColumnSource::Value(column)) => {
+                LastIdentity::Value(self.value(batch, *column, last, ordinal)?)
+            }
+            Some(ColumnSource::Identity) => {
+                LastIdentity::Value(drawn.get(last).cloned().unwrap_or(Datum::Null))
+            }
+            Some(ColumnSource::Generated | ColumnSource::Default) => {
+                LastIdentity::Value(Datum::Null)
+            }
+            None => LastIdentity::Missing,
+        }))
     }
 
     /// Gives columns of a row their new values; returns where the row is from then on. `None` when
@@ -280,6 +305,25 @@ impl Target {
         }
     }
 
+    /// Adds a value to a new row: as it is stored when it is one of just the column's type.
+    fn push(
+        &self,
+        row: &mut NewRow<'_>,
+        vector: &Vector,
+        at: usize,
+        ordinal: usize,
+    ) -> Result<(), Error> {
+        let is_stored = |own: &&TargetColumn| own.ty == vector.ty && !own.ty.is_bit();
+        let own = self.columns.get(ordinal).filter(is_stored);
+        let pushed = match own {
+            Some(_) if !vector.is_null(at) && !vector.is_off_row(at) => {
+                row.push_stored(|bytes| vector.stored_bytes(at, bytes))
+            }
+            _ => row.push(&self.fitted(vector, at, ordinal)?),
+        };
+        pushed.map_err(|error| self.failure(error))
+    }
+
     fn value(
         &self,
         batch: &Batch,
@@ -350,6 +394,56 @@ impl Target {
     /// An error of the engine with the table that it happened in.
     fn failure(&self, error: extentdb_engine::Error) -> Error {
         Error::Change { error: Box::new(error), table: self.full_name() }
+    }
+}
+
+/// The rows of a batch on their way into the table.
+struct BatchRows<'b> {
+    target: &'b Target,
+    batch: &'b Batch,
+    sources: &'b [ColumnSource],
+    /// Identity values of the rows.
+    drawn: &'b [Datum<'static>],
+    /// How many rows were given.
+    given: usize,
+    /// Why a row does not fit the table.
+    refused: Option<Error>,
+}
+
+impl RowSource for BatchRows<'_> {
+    fn next_row(&mut self, row: &mut NewRow<'_>) -> Result<bool, extentdb_engine::Error> {
+        let at = self.given;
+        if at == self.batch.rows {
+            return Ok(false);
+        }
+        self.given += 1;
+        match self.push_row(row, at) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.refused = Some(error);
+                // The statement ends with the error that is kept.
+                Err(extentdb_engine::Error::Cancelled)
+            }
+        }
+    }
+}
+
+impl BatchRows<'_> {
+    fn push_row(&self, row: &mut NewRow<'_>, at: usize) -> Result<(), Error> {
+        for (ordinal, source) in self.sources.iter().enumerate() {
+            let vector = match source {
+                ColumnSource::Value(column) => self.batch.columns.get(*column),
+                _ => None,
+            };
+            if let Some(vector) = vector {
+                self.target.push(row, vector, at, ordinal)?;
+                continue;
+            }
+            let drawn = self.drawn.get(at).filter(|_| *source == ColumnSource::Identity);
+            let pushed = row.push(drawn.unwrap_or(&Datum::Null));
+            pushed.map_err(|error| self.target.failure(error))?;
+        }
+        Ok(())
     }
 }
 

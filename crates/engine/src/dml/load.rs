@@ -21,8 +21,10 @@ use extentdb_catalog::layout::Cell;
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_types::Datum;
 
+use crate::catalog::system_table::owned;
 use crate::catalog::{Base, DeferredChange, Index, Storage, Table, TableRef};
 use crate::dml::entries::duplicate;
+use crate::dml::new_row::NewRow;
 use crate::error::Error;
 use crate::session::{Session, StatementContext};
 
@@ -33,17 +35,19 @@ const ROWS_PER_POLL: u64 = 1_000;
 
 /// Where the rows of a load come from.
 pub trait RowSource {
-    /// The values of the next row, in column order; `None` after the last one.
+    /// Adds the values of the next row, in column order; false after the last one.
     ///
     /// # Errors
     /// Any: the statement is undone, and returns it.
-    fn next_row(&mut self) -> Result<Option<&[Datum<'_>]>, Error>;
+    fn next_row(&mut self, row: &mut NewRow<'_>) -> Result<bool, Error>;
 }
 
 /// Rows in memory.
 impl<'v> RowSource for std::slice::Iter<'_, Vec<Datum<'v>>> {
-    fn next_row(&mut self) -> Result<Option<&[Datum<'_>]>, Error> {
-        Ok(self.next().map(Vec::as_slice))
+    fn next_row(&mut self, row: &mut NewRow<'_>) -> Result<bool, Error> {
+        let Some(values) = self.next() else { return Ok(false) };
+        values.iter().try_for_each(|value| row.push(value))?;
+        Ok(true)
     }
 }
 
@@ -156,7 +160,7 @@ impl StatementContext<'_> {
         }
         let mut run: Vec<Vec<Cell<'static>>> = Vec::new();
         let count = self.each_new_row(of, rows, &mut |context, row| {
-            run.push(row);
+            run.push(row.into_iter().map(owned).collect());
             if run.len() < RUN_ROWS { Ok(()) } else { context.insert_run(of, &mut run) }
         })?;
         self.insert_run(of, &mut run)?;
@@ -186,14 +190,17 @@ impl StatementContext<'_> {
         &mut self,
         of: TableRef<'_>,
         rows: &mut dyn RowSource,
-        each: &mut impl FnMut(&mut Self, Vec<Cell<'static>>) -> Result<(), Error>,
+        each: &mut impl FnMut(&mut Self, Vec<Cell<'_>>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         let mut count = 0;
-        while let Some(values) = rows.next_row()? {
-            let row = self.cells_of(of.storage, values)?;
+        let mut values = NewRow::new(of.storage);
+        while rows.next_row(&mut values)? {
+            let mut row = values.cells()?;
+            self.complete_cells(of.storage, &mut row)?;
             self.verify_checks(of, &row)?;
             self.verify_references(of, None, &row)?;
             each(self, row)?;
+            values.clear();
             count += 1;
             if count % ROWS_PER_POLL == 0 {
                 self.verify_not_cancelled()?;

@@ -101,13 +101,22 @@ impl StatementContext<'_> {
         values: &[Datum<'_>],
     ) -> Result<Vec<Cell<'static>>, Error> {
         let mut row = storage.uncomputed_cells(values)?;
-        self.stamp(storage, &mut row)?;
-        storage.compute(&mut row)?;
+        self.complete_cells(storage, &mut row)?;
         Ok(row)
     }
 
+    /// Fills in what the engine makes of a row: the rowversion, and what is computed.
+    pub(super) fn complete_cells(
+        &self,
+        storage: &Storage,
+        row: &mut Vec<Cell<'_>>,
+    ) -> Result<(), Error> {
+        self.stamp(storage, row)?;
+        storage.compute(row)
+    }
+
     /// Gives the rowversion column of a row its next value.
-    pub(crate) fn stamp(&self, storage: &Storage, row: &mut [Cell<'static>]) -> Result<(), Error> {
+    pub(crate) fn stamp(&self, storage: &Storage, row: &mut [Cell<'_>]) -> Result<(), Error> {
         if let Some(column) = storage.columns.iter().find(|own| own.ty == SqlType::RowVersion) {
             row[column.at] = column.cell(&Datum::RowVersion(self.db().next_timestamp()?))?;
         }
@@ -168,7 +177,7 @@ impl StatementContext<'_> {
     pub(crate) fn insert_row(
         &mut self,
         of: TableRef<'_>,
-        cells: &mut [Cell<'static>],
+        cells: &mut [Cell<'_>],
     ) -> Result<Address, Error> {
         let at = match &of.storage.base {
             Base::Heap(heap) => {
@@ -210,7 +219,7 @@ impl StatementContext<'_> {
         &mut self,
         of: TableRef<'_>,
         index: &Index,
-        cells: &mut [Cell<'static>],
+        cells: &mut [Cell<'_>],
     ) -> Result<Address, Error> {
         index.verify_writable(of.table.name())?;
         if of.storage.off_row.is_empty() {
@@ -234,7 +243,7 @@ impl StatementContext<'_> {
         &mut self,
         of: TableRef<'_>,
         index: &Index,
-        cells: &mut [Cell<'static>],
+        cells: &mut [Cell<'_>],
     ) -> Result<Address, Error> {
         self.verify_new_key(of.table, index, of.storage.stored(cells))?;
         loop {
