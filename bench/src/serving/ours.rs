@@ -19,8 +19,6 @@ use super::table::{Table, Type};
 const PASSWORD: &str = "yourStrong(!)Password";
 /// Lines of connection strings.
 const STRINGS: usize = 6;
-/// Bytes of the lines of one INSERT BULK: its message must not have 64 MiB.
-const LOAD_BYTES: usize = 40 << 20;
 
 /// A server as a process of its own; killed on drop.
 pub struct Ours {
@@ -168,34 +166,24 @@ impl Session for OurSession {
         let columns: Vec<BulkColumn> = table.columns.iter().map(column).collect();
         let statement = table.insert_bulk();
         let mut line = String::new();
-        let mut sum = 0;
-        let mut is_over = false;
-        while !is_over {
-            let mut failed = None;
-            sum += self.connection.bulk_load(&statement, &columns, |load| {
-                let mut bytes = 0;
-                while bytes < LOAD_BYTES {
-                    bytes += line.len();
-                    line.clear();
-                    match rows.read_line(&mut line) {
-                        Ok(0) => {
-                            is_over = true;
-                            break;
-                        }
-                        Ok(_) => match table.values(line.trim_end_matches('\n')) {
-                            Some(values) => load.row(&values)?,
-                            None => failed = Some(anyhow::anyhow!("{line}")),
-                        },
-                        Err(error) => failed = Some(error.into()),
+        let mut failed = None;
+        let sum = self.connection.bulk_load(&statement, &columns, |load| {
+            loop {
+                line.clear();
+                match rows.read_line(&mut line) {
+                    Ok(0) => return Ok(()),
+                    Ok(_) => match table.values(line.trim_end_matches('\n')) {
+                        Some(values) => load.row(&values)?,
+                        None => failed = Some(anyhow::anyhow!("{line}")),
+                    },
+                    Err(error) => {
+                        failed = Some(error.into());
+                        return Ok(());
                     }
                 }
-                Ok(())
-            })?;
-            if let Some(error) = failed {
-                return Err(error);
             }
-        }
-        Ok(sum)
+        })?;
+        failed.map_or(Ok(sum), Err)
     }
 }
 

@@ -261,6 +261,14 @@ impl Client {
         let _ = self.stream.write_all(&bytes).and_then(|()| self.stream.flush());
     }
 
+    /// Sends packets as they are.
+    #[allow(dead_code, reason = "not every test uses all of this module")]
+    pub(crate) fn send_packets(&mut self, packets: &mut PacketWriter) {
+        let mut bytes = Vec::new();
+        packets.take_ready(&mut bytes);
+        self.stream.write_all(&bytes).and_then(|()| self.stream.flush()).unwrap();
+    }
+
     /// Sends a batch in one packet that says to ignore it.
     pub(crate) fn send_ignored(&mut self, text: &str) {
         const IGNORE: u8 = 0x2;
