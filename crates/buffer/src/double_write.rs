@@ -13,7 +13,11 @@
 //! Invariants
 //! - A page is written in place only when its image is durable in the area, or the page in place is
 //!   not read after a crash.
-//! - A segment is reused only when all its pages are durable in place.
+//! - A segment is reused only when all its pages are durable in place, and of those the one whose
+//!   batch is the oldest: while an image of a page lies in the area, all later ones do, too. So the
+//!   newest image is what the last write in place has put there, also of a page that has rotted
+//!   since, which an older image would take back in time.
+//! - For the same reason a page that needs no copy gets one while an image of it lies in the area.
 //! - Segments are acquired after the copies are made, without a latch: their holders wait for the
 //!   disk only. The holder of a segment never waits for another busy one: on a full disk there may
 //!   be one only, and its holder writes smaller groups.
@@ -29,7 +33,10 @@
 //! 5. Had 9 been written and 8 not, the same holds: an image replaces no page that is whole.
 
 mod repair;
+#[cfg(test)]
+mod tests;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use extentdb_base::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait};
@@ -72,18 +79,48 @@ struct AreaState {
     segments: Vec<Segment>,
     /// Number of the last batch.
     batch: u64,
+    /// Pages with images in the area, and the batch of the newest.
+    images: HashMap<PageId, u64>,
+    /// The batch of each segment, and its pages.
+    pages: Vec<(u64, Vec<PageId>)>,
+}
+
+impl AreaState {
+    /// The free segment whose images are the oldest.
+    fn oldest_free(&self) -> Option<usize> {
+        let free = self.segments.iter().enumerate().filter_map(|(index, segment)| match segment {
+            Segment::Free { batch } => Some((*batch, index)),
+            _ => None,
+        });
+        free.min().map(|(_, index)| index)
+    }
+
+    /// Other images come into a segment.
+    fn note_images(&mut self, index: usize, batch: u64, copies: &[Copy<'_>]) {
+        let Some(lying) = self.pages.get_mut(index) else { return };
+        let (old, pages) = std::mem::replace(lying, (batch, Vec::new()));
+        for page in pages {
+            if self.images.get(&page) == Some(&old) {
+                self.images.remove(&page);
+            }
+        }
+        lying.1.extend(copies.iter().map(|(page, _)| *page));
+        self.images.extend(copies.iter().map(|(page, _)| (*page, batch)));
+    }
 }
 
 /// What a segment is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Segment {
-    Free,
+    /// Its images are of no use, but still there.
+    Free {
+        /// Their batch; 0 when there are none.
+        batch: u64,
+    },
     /// Its pages are being written, to it or in place.
     Busy,
     /// The pages of this batch have been written in place, and are not known to be durable there.
-    InPlace {
-        batch: u64,
-    },
+    InPlace { batch: u64 },
 }
 
 /// Segments that hold the images of pages which are about to be written in place.
@@ -127,7 +164,14 @@ impl DoubleWrite {
         header: AreaHeader,
         file: Option<Arc<dyn DiskFile>>,
     ) -> DoubleWrite {
-        let state = AreaState { header, file, segments: Vec::new(), batch: 0 };
+        let state = AreaState {
+            header,
+            file,
+            segments: Vec::new(),
+            batch: 0,
+            images: HashMap::new(),
+            pages: Vec::new(),
+        };
         DoubleWrite {
             disk,
             path,
@@ -172,6 +216,11 @@ impl DoubleWrite {
             .map_err(|source| Error::DoubleWrite { source })
     }
 
+    /// Does an image of the page lie in the area?
+    pub(crate) fn has_image(&self, page: PageId) -> bool {
+        lock(&self.state).images.contains_key(&page)
+    }
+
     /// Where the file of the area is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -208,7 +257,10 @@ impl DoubleWrite {
         log_durable: Lsn,
     ) -> Result<(), extentdb_io::Error> {
         let (file, images) = {
-            let state = lock(&self.state);
+            let mut state = lock(&self.state);
+            for (copies, (index, batch)) in batches.iter().zip(segments) {
+                state.note_images(*index, *batch, copies);
+            }
             (state.file.clone(), state.header.pages_per_segment)
         };
         let Some(file) = file else { return Ok(()) };
@@ -240,8 +292,7 @@ impl DoubleWrite {
     fn take_or_wait(&self, need: SegmentDemand) -> Result<SegmentGrant, extentdb_io::Error> {
         let mut state = lock(&self.state);
         loop {
-            let free = state.segments.iter().position(|segment| *segment == Segment::Free);
-            let index = match free {
+            let index = match state.oldest_free() {
                 Some(index) => Some(index),
                 None => self.add_segment(&mut state)?,
             };
@@ -280,7 +331,8 @@ impl DoubleWrite {
             let images = state.header.pages_per_segment;
             match file.extend(segment_offset(index + 1, images), Fill::Zeros) {
                 Ok(()) => {
-                    state.segments.push(Segment::Free);
+                    state.segments.push(Segment::Free { batch: 0 });
+                    state.pages.push((0, Vec::new()));
                     return Ok(Some(index));
                 }
                 Err(error) if error.is_full() && index > 0 => return Ok(None),
@@ -298,6 +350,7 @@ impl DoubleWrite {
         &self,
         state: &mut MutexGuard<'_, AreaState>,
     ) -> Result<(), extentdb_io::Error> {
+        state.pages.clear();
         state.header.pages_per_segment = (state.header.pages_per_segment / 2).max(IMAGES_MIN);
         state.file = None;
         self.disk.remove(&self.path)
@@ -334,8 +387,10 @@ impl DoubleWrite {
         let mut state = lock(&self.state);
         for (segment, before) in state.segments.iter_mut().zip(covered) {
             // The batch number shows whether it was reused meanwhile.
-            if *segment == before && matches!(before, Segment::InPlace { .. }) {
-                *segment = Segment::Free;
+            if let Segment::InPlace { batch } = before
+                && *segment == before
+            {
+                *segment = Segment::Free { batch };
             }
         }
         drop(state);
@@ -351,6 +406,8 @@ impl DoubleWrite {
         let file = {
             let mut state = lock(&self.state);
             state.segments.clear();
+            state.images.clear();
+            state.pages.clear();
             state.file.take()
         };
         match file {
@@ -366,8 +423,11 @@ impl DoubleWrite {
         let mut state = lock(&self.state);
         for (index, batch) in segments {
             if let Some(segment) = state.segments.get_mut(*index) {
-                *segment =
-                    if is_in_place { Segment::InPlace { batch: *batch } } else { Segment::Free };
+                let batch = *batch;
+                *segment = match is_in_place {
+                    true => Segment::InPlace { batch },
+                    false => Segment::Free { batch },
+                };
             }
         }
         drop(state);

@@ -298,7 +298,12 @@ impl PoolCore {
         let mut stored = PageBuf::zeroed();
         self.read_run(file, page.page, &mut stored[..])?;
         let sectors = stored.chunks(SECTOR_BYTES).zip(image.chunks(SECTOR_BYTES));
-        Ok(sectors.filter(|(old, new)| old != new).count() > 1)
+        Ok(sectors.filter(|(old, new)| old != new).count() > 1 || self.has_image(page))
+    }
+
+    /// Would a restart find an older image of the page?
+    fn has_image(&self, page: PageId) -> bool {
+        self.double_write.as_ref().is_some_and(|area| area.has_image(page))
     }
 
     /// Makes all pages that were written durable. Returns the number of files that needed it.
@@ -444,12 +449,14 @@ impl<'a> Batch<'a> {
         seal(page, copy).map_err(|fault| self.core.unsound(page, fault))
     }
 
-    /// The copies whose pages must not be torn.
+    /// The copies whose pages must not be torn, or whose older images must not be found.
     fn harmful(&self) -> impl Iterator<Item = PageCopy<'_>> {
         let images = self.buffer.chunks(PAGE_BYTES);
-        let pages = self.pages.iter().zip(&self.tears).zip(images);
-        let harmful = pages.filter(|((_, tear), _)| **tear == Tear::Harmful);
-        harmful.map(|((page, _), image)| (PageId { file: self.file.id, page: *page }, image))
+        let pages = self.pages.iter().map(|page| PageId { file: self.file.id, page: *page });
+        let copies = pages.zip(images).zip(&self.tears);
+        let harmful = copies
+            .filter(|((page, _), tear)| **tear == Tear::Harmful || self.core.has_image(*page));
+        harmful.map(|(copy, _)| copy)
     }
 
     fn write_in_place(&self) -> Result<(), Error> {
