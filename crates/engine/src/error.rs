@@ -165,6 +165,13 @@ pub enum Error {
         /// The error of the page.
         why: OfflineCause,
     },
+    /// The rollback of a transaction that has changed the catalog, which must be whole, needs a page
+    /// that cannot be read: the database does not open without it.
+    #[error("the rollback of a transaction that has changed the catalog needs a page: {source}")]
+    CatalogRollback {
+        /// The error of the page.
+        source: Box<Error>,
+    },
     /// A session cannot go to a database that its server does not have.
     #[error("database {database} is not open in the server of the session")]
     OtherServer {
@@ -672,6 +679,7 @@ impl Error {
             Error::Unreadable { .. } | Error::CatalogDamaged { .. } | Error::Deferred { .. } => {
                 Cause::BadPage
             }
+            Error::CatalogRollback { source } => source.cause(),
             Error::Disk(_) => Cause::Disk,
             Error::Log(error) => of_log(error),
             Error::Transaction(error) => of_transaction(error),

@@ -245,6 +245,8 @@ impl Simulation {
             let db = match Database::open(&environment.paths(), environment.options(&disk)) {
                 Ok(db) => db,
                 Err(error) if bad.role == PageRole::Catalog && names(&error, bad) => return Ok(()),
+                // The catalog must be whole.
+                Err(error @ Error::CatalogRollback { .. }) if names(&error, bad) => return Ok(()),
                 Err(error) => return Err(format!("opening {round}: {error:?}")),
             };
             self.read_with(&db, bad)?;

@@ -57,11 +57,13 @@ impl Database {
     /// Leaves a transaction open whose undo met a suspect page, and locks its tables.
     ///
     /// # Errors
-    /// It has changed the catalog, which must be whole: the error of the page.
+    /// [`Error::CatalogRollback`].
     pub(crate) fn defer_transaction(&self, tx: Transaction, error: Error) -> Result<(), Error> {
         let why = OfflineCause::new(None, &error);
         for unit in self.units_of(&tx)? {
-            let Some(table) = self.table_with(unit) else { return Err(error) };
+            let Some(table) = self.table_with(unit) else {
+                return Err(Error::CatalogRollback { source: Box::new(error) });
+            };
             let resource = Resource::Object(table.id());
             let request = LockRequest::new(tx.lock_owner(), resource, LockMode::X);
             // Nobody else has a lock yet.
