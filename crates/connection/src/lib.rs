@@ -34,6 +34,7 @@ pub mod query;
 pub mod request;
 pub mod scalar;
 pub mod server;
+pub mod security;
 pub mod session_context;
 pub mod step;
 pub mod stop;

@@ -9,7 +9,10 @@ use extentdb_sysview::{Content, Source, View};
 use extentdb_tsql::syntax::ObjectName;
 use extentdb_types::{Collation, Datum, SqlType};
 
+use crate::cause::Cause;
+use crate::connection::Connection;
 use crate::facts::ServerView;
+use crate::security::Hidden;
 use crate::server::Server;
 
 /// A system view in a database.
@@ -17,6 +20,52 @@ struct SystemRows {
     server: Arc<Server>,
     database: Arc<Database>,
     view: &'static View,
+    reader: Reader,
+}
+
+/// What the one who reads does not see.
+#[derive(Clone, Default)]
+pub struct Reader(pub(crate) Hidden);
+
+impl Connection {
+    /// Who reads a system view or function of a database.
+    ///
+    /// # Errors
+    /// It is about the server, and the session may not look at that: 300.
+    pub(crate) fn reader_of(
+        &self,
+        database: &Arc<Database>,
+        name: &ObjectName,
+    ) -> Result<Reader, Cause> {
+        if self.is_sysadmin() {
+            return Ok(Reader::default());
+        }
+        self.verify_access(database)?;
+        let text = name.name.text.to_lowercase();
+        let rights = self.rights(database)?;
+        let is_open = text == "dm_exec_sessions" || text.starts_with("dm_exec_describe");
+        let may = match &*text {
+            _ if is_open => true,
+            own if own.starts_with("dm_db_") || own.starts_with("dm_tran_") => {
+                rights.has_on_database("VWDS") || self.has_on_server("VWSS")
+            }
+            own if own.starts_with("dm_") => self.has_on_server("VWSS"),
+            "fn_dblog" | "fn_dump_dblog" => rights.has_on_database("CL"),
+            _ => true,
+        };
+        if may {
+            return Ok(Reader(self.hidden_objects(database)?));
+        }
+        let (number, text) = match text.starts_with("dm_db_") || text.starts_with("dm_tran_") {
+            true => (262, format!(
+                "VIEW DATABASE STATE permission denied in database '{}'.",
+                database.name()
+            )),
+            false => (300, "VIEW SERVER STATE permission was denied on object 'server', database \
+                       'master'.".to_owned()),
+        };
+        Err(Cause::Denied { number, text })
+    }
 }
 
 impl CallProvider for SystemRows {
@@ -25,6 +74,8 @@ impl CallProvider for SystemRows {
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
+        let Hidden { objects, texts, logins } = self.reader.0.clone();
+        let source = source.without(objects, texts, logins);
         self.view.call(&source, arguments).map_err(|error| error.to_string())
     }
 }
@@ -35,6 +86,8 @@ impl RowProvider for SystemRows {
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
+        let Hidden { objects, texts, logins } = self.reader.0.clone();
+        let source = source.without(objects, texts, logins);
         let rows = self.view.rows(&source).map_err(|error| error.to_string())?;
         Ok(Box::new(KeptRows::new(rows, columns)))
     }
@@ -49,6 +102,7 @@ pub fn object(
     server: &Arc<Server>,
     database: &Arc<Database>,
     collation: Collation,
+    reader: Reader,
 ) -> Bound<Option<Object>> {
     let schema = name.schema().map_or("dbo", |schema| &schema.text);
     let Some(view) = extentdb_sysview::view(schema, &name.name.text) else { return Ok(None) };
@@ -58,7 +112,7 @@ pub fn object(
     }
     let columns = columns_of(view, collation);
     let provider =
-        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
+        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view, reader });
     let schema = Some(view.schema.to_owned());
     Ok(Some(Object::Rows(MadeRows { schema, columns, provider })))
 }
@@ -73,6 +127,7 @@ pub(super) fn function(
     server: &Arc<Server>,
     database: &Arc<Database>,
     collation: Collation,
+    reader: Reader,
 ) -> Bound<Option<CalledRows>> {
     let text = &name.name.text;
     let is_plain = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("fn_"));
@@ -87,7 +142,7 @@ pub(super) fn function(
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
     let provider =
-        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
+        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view, reader });
     Ok(Some(CalledRows { columns: columns_of(view, collation), provider }))
 }
 

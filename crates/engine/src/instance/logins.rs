@@ -12,7 +12,7 @@ use extentdb_catalog::table::values::RowValues;
 use extentdb_txn::log_time;
 
 use super::Instance;
-use crate::catalog::system_table::{Cells, bytes, int, number, text};
+use crate::catalog::system_table::{Cells, bytes, number, text};
 use crate::error::Error;
 
 /// Columns of `sysxlgns`.

@@ -22,7 +22,7 @@ pub(in crate::view) struct SessionItem {
 
 /// All sessions, by id.
 pub(in crate::view) fn items(source: &Source<'_>) -> Vec<SessionItem> {
-    let logins = source.facts.logins();
+    let logins = source.logins();
     let item = |handle: Arc<SessionHandle>| {
         let own = source.facts.session(handle.id());
         let is_user = own.is_some();
