@@ -207,8 +207,8 @@ impl Connection {
             return Ok(self.temporary.stored_names(text).map(at).collect());
         }
         let own = self.qualified(name)?;
-        let is_of_user = name.schema().is_none()
-            && own.as_ref().is_some_and(|own| own.schema != DEFAULT_SCHEMA);
+        let is_of_user =
+            name.schema().is_none() && own.as_ref().is_some_and(|own| own.schema != DEFAULT_SCHEMA);
         let shared = own.clone().filter(|_| is_of_user);
         let shared = shared.map(|own| QualifiedName { schema: DEFAULT_SCHEMA.to_owned(), ..own });
         Ok(own.into_iter().chain(shared).collect())
@@ -243,9 +243,7 @@ impl Connection {
         };
         let schema = match name.schema() {
             Some(schema) => schema.text.to_string(),
-            None => self
-                .default_schema(&database)
-                .unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()),
+            None => self.default_schema(&database).unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()),
         };
         Ok(Some(QualifiedName { database, schema, name: text }))
     }

@@ -21,9 +21,9 @@ use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_bind::access::{Access, Accesses};
 use extentdb_bind::surroundings::Home;
-use extentdb_tsql::syntax::ExecuteContext;
-use extentdb_engine::model::{CatalogModel, ObjectModel};
 use extentdb_engine::Database;
+use extentdb_engine::model::CatalogModel;
+use extentdb_tsql::syntax::ExecuteContext;
 
 use crate::cause::Cause;
 use crate::connection::Connection;
@@ -185,7 +185,8 @@ impl Security {
         if own.0 != version {
             let now = LoginToken::of_sid(server, &own.1.sid);
             // A login that was dropped keeps its sessions, without roles.
-            let gone = || Arc::new(LoginToken { roles: ServerRoles::default(), ..(*own.1).clone() });
+            let gone =
+                || Arc::new(LoginToken { roles: ServerRoles::default(), ..(*own.1).clone() });
             let is_sa = own.1.id == 1;
             let now = now.unwrap_or_else(|| if is_sa { own.1.clone() } else { gone() });
             *own = (version, now);
@@ -254,7 +255,9 @@ impl Connection {
         let logins = self.server.logins_version.load(Ordering::Acquire);
         let mut kept = lock(&self.security.kept);
         let is_it = |own: &Kept| {
-            own.identity == identity && own.logins == logins && Arc::ptr_eq(&own.rights.model, &model)
+            own.identity == identity
+                && own.logins == logins
+                && Arc::ptr_eq(&own.rights.model, &model)
         };
         if let Some(own) = kept.iter().find(|own| is_it(own)) {
             return Ok(own.rights.clone());
@@ -350,9 +353,7 @@ impl Connection {
     /// Is something of this owner within the module, view or function at hand?
     fn is_chained(&self, database: DatabaseId, owner: i32, home: Option<&Home>) -> bool {
         match home {
-            Some(home) => {
-                home.database.locks().database() == database && home.owner == Some(owner)
-            }
+            Some(home) => home.database.locks().database() == database && home.owner == Some(owner),
             None => self.security.chain == Some(Chain { database, owner }),
         }
     }
@@ -526,11 +527,6 @@ impl Connection {
         }
         Ok(hidden)
     }
-
-    /// Does the catalog show an object to the session?
-    pub(crate) fn sees(&self, database: &Arc<Database>, object: &ObjectModel) -> bool {
-        self.is_sysadmin() || self.rights(database).is_ok_and(|rights| rights.sees(object))
-    }
 }
 
 /// 15517
@@ -564,8 +560,8 @@ pub fn server_permission(server: &Server, login: &LoginToken, kind: &str) -> boo
     let mut is_granted = false;
     for own in model.permissions() {
         let is_own = own.grantee == login.id || own.grantee == ServerRoles::PUBLIC_ID;
-        let is_about =
-            own.class == permission::CLASS_SERVER && matches!(own.kind.trim_end(), it if it == kind || it == "CL");
+        let is_about = own.class == permission::CLASS_SERVER
+            && matches!(own.kind.trim_end(), it if it == kind || it == "CL");
         if is_own && is_about {
             match own.state.as_str() {
                 "D" => return false,

@@ -72,7 +72,8 @@ impl<'s> Source<'s> {
 
     /// The logins that the reader sees.
     pub(crate) fn logins(&self) -> Vec<LoginFacts> {
-        let is_seen = |it: &LoginFacts| self.only_login.is_none_or(|own| it.id == own || it.id == 1);
+        let is_seen =
+            |it: &LoginFacts| self.only_login.is_none_or(|own| it.id == own || it.id == 1);
         self.facts.logins().into_iter().filter(is_seen).collect()
     }
 

@@ -107,7 +107,8 @@ impl Loader<'_> {
         let mut out = BTreeMap::new();
         self.tables.each(object::SYSSINGLEOBJREFS, &mut self.faults, |row| {
             let of = (row.int8(1), row.int32(2), row.int32(4));
-            if let (Some(class @ (CLASS_SCHEMA_OWNER | CLASS_ROLE_OWNER)), Some(id), Some(owner)) = of
+            if let (Some(class @ (CLASS_SCHEMA_OWNER | CLASS_ROLE_OWNER)), Some(id), Some(owner)) =
+                of
             {
                 out.insert((class, id), owner);
             }

@@ -79,7 +79,10 @@ fn tables_of_master_have_their_known_offsets() {
     );
     assert_eq!(["name", "crdate", "svcbrkrguid"].map(|name| offset(databases, name)), [-1, 20, 36]);
     assert_eq!(["sid", "scope", "cmptlevel"].map(|name| offset(databases, name)), [-2, 52, 56]);
-    assert_eq!(["status", "type", "modate", "pwdhash"].map(|it| offset(logins, it)), [8, 12, 21, -5]);
+    assert_eq!(
+        ["status", "type", "modate", "pwdhash"].map(|it| offset(logins, it)),
+        [8, 12, 21, -5]
+    );
 }
 
 #[test]

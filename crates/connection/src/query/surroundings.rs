@@ -228,8 +228,7 @@ impl Surroundings for QuerySurroundings<'_> {
     ) -> Bound<Option<TableFunctionObject>> {
         self.is_reusable = false;
         if let Some((function, found)) = self.stored_function(name, from)? {
-            let verified =
-                self.connection.verify_object(&found, from, code::SELECT, "SELECT");
+            let verified = self.connection.verify_object(&found, from, code::SELECT, "SELECT");
             verified.map_err(|cause| refused(cause, name.span))?;
             let number = self.functions.len();
             let found = function.table_function(number, name.span)?;

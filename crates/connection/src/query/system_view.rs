@@ -57,12 +57,16 @@ impl Connection {
             return Ok(Reader(self.hidden_objects(database)?));
         }
         let (number, text) = match text.starts_with("dm_db_") || text.starts_with("dm_tran_") {
-            true => (262, format!(
-                "VIEW DATABASE STATE permission denied in database '{}'.",
-                database.name()
-            )),
-            false => (300, "VIEW SERVER STATE permission was denied on object 'server', database \
-                       'master'.".to_owned()),
+            true => (
+                262,
+                format!("VIEW DATABASE STATE permission denied in database '{}'.", database.name()),
+            ),
+            false => (
+                300,
+                "VIEW SERVER STATE permission was denied on object 'server', database \
+                       'master'."
+                    .to_owned(),
+            ),
         };
         Err(Cause::Denied { number, text })
     }
@@ -111,8 +115,12 @@ pub fn object(
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
     let columns = columns_of(view, collation);
-    let provider =
-        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view, reader });
+    let provider = Arc::new(SystemRows {
+        server: server.clone(),
+        database: database.clone(),
+        view,
+        reader,
+    });
     let schema = Some(view.schema.to_owned());
     Ok(Some(Object::Rows(MadeRows { schema, columns, provider })))
 }
@@ -141,8 +149,12 @@ pub(super) fn function(
         let what = format!("the function {}.{}", view.schema, view.name);
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
-    let provider =
-        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view, reader });
+    let provider = Arc::new(SystemRows {
+        server: server.clone(),
+        database: database.clone(),
+        view,
+        reader,
+    });
     Ok(Some(CalledRows { columns: columns_of(view, collation), provider }))
 }
 

@@ -53,6 +53,18 @@ pub mod code {
     pub const VIEW_SERVER_STATE: &str = "VWSS";
 }
 
+/// The code of a permission by its name, in a class of securables.
+#[must_use]
+pub fn code_of(class: &str, name: &str) -> Option<&'static str> {
+    extentdb_sysview::permission_code(class, name)
+}
+
+/// The codes of all permissions of a class of securables.
+#[must_use]
+pub fn codes_of(class: &str) -> Vec<&'static str> {
+    extentdb_sysview::permission_codes(class)
+}
+
 /// Permissions that a schema has for all its objects, and the database for all schemas.
 const INHERITED: [&str; 8] = ["SL", "IN", "UP", "DL", "EX", "RF", "VW", "CL"];
 

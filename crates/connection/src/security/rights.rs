@@ -15,8 +15,8 @@ use extentdb_bind::access::{Access, Allowed};
 use extentdb_engine::Database;
 use extentdb_engine::model::{CatalogModel, Object, ObjectModel, Permission};
 
-use super::permission::{self, CLASS_DATABASE, CLASS_OBJECT, CLASS_PRINCIPAL, CLASS_SCHEMA, code};
 use super::permission::role;
+use super::permission::{self, CLASS_DATABASE, CLASS_OBJECT, CLASS_PRINCIPAL, CLASS_SCHEMA, code};
 
 /// The user that everything is permitted to.
 pub const DBO: i32 = 1;
@@ -58,7 +58,14 @@ impl Rights {
         let principals = user.map(|user| with_roles(&model, user)).unwrap_or_default();
         let id = database.locks().database();
         let name = database.name().to_owned();
-        Rights { database: id, name, model, user, principals, views_any_definition }
+        Rights {
+            database: id,
+            name,
+            model,
+            user,
+            principals,
+            views_any_definition,
+        }
     }
 
     /// May everything be done?
@@ -71,6 +78,12 @@ impl Rights {
     #[must_use]
     pub fn is(&self, principal: i32) -> bool {
         self.principals.contains(&principal)
+    }
+
+    /// A principal with its roles.
+    #[must_use]
+    pub fn with_roles_of(&self, principal: i32) -> BTreeSet<i32> {
+        with_roles(&self.model, principal)
     }
 
     /// The catalog that the rights are from.
@@ -172,7 +185,8 @@ impl Rights {
             return Said::Granted;
         }
         let is_about = |it: &Permission| {
-            it.sub_id == 0 && matches!(it.kind.trim_end(), own if own == kind || own == code::CONTROL)
+            it.sub_id == 0
+                && matches!(it.kind.trim_end(), own if own == kind || own == code::CONTROL)
         };
         let said = self.said(object.permissions.iter(), is_about);
         let above = permission::of_schema(kind).unwrap_or(code::CONTROL);
@@ -273,7 +287,9 @@ impl Rights {
             return self.sees(parent);
         }
         let own = object.permissions.iter().any(|it| {
-            self.is(it.grantee) && it.class == CLASS_OBJECT && matches!(it.state.as_str(), "G" | "W")
+            self.is(it.grantee)
+                && it.class == CLASS_OBJECT
+                && matches!(it.state.as_str(), "G" | "W")
         });
         const ALL: [&str; 8] = ["SL", "IN", "UP", "DL", "EX", "RF", "VW", "AL"];
         own || ALL.iter().any(|kind| self.of_object(object, kind) == Said::Granted)

@@ -26,8 +26,7 @@ impl Item<'_> {
 }
 
 fn items<'s>(source: &Source<'s>) -> impl Iterator<Item = Item<'s>> {
-    tables_and_views(source)
-        .map(|model| {
+    tables_and_views(source).map(|model| {
         let name = QualifiedName::of(&model.object, source);
         Item { name, model, sees_text: source.sees_text(model) }
     })
