@@ -512,7 +512,7 @@ impl Cause {
             | Cause::RollbackOutside
             | Cause::RaisedNumber { .. }
             | Cause::FormatSpecification { .. } => Effect::Continue,
-            Cause::Query { number: 229 | 230 | 916, .. } => Effect::Statement,
+            Cause::Query { number: 229 | 230 | 262 | 300 | 916, .. } => Effect::Statement,
             Cause::Syntax(_)
             | Cause::StatementNotSupported { .. }
             | Cause::NotSupported { .. }

@@ -17,6 +17,7 @@ mod failure;
 mod function_body;
 mod functions;
 mod kept_plan;
+mod my_permissions;
 mod plan_text;
 mod prepared;
 mod rows;

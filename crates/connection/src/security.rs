@@ -16,9 +16,9 @@ mod rights;
 
 use std::collections::BTreeSet;
 
-use extentdb_base::DatabaseId;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_base::{DatabaseId, SessionId};
 use extentdb_bind::access::{Access, Accesses};
 use extentdb_bind::surroundings::Home;
 use extentdb_engine::Database;
@@ -289,7 +289,8 @@ impl Connection {
         };
         match self.identity() {
             Identity::User { database: own, user, .. } if own == id => Some(user),
-            Identity::User { .. } => guest(),
+            // Who acts as a user of one database is nobody in the others.
+            Identity::User { .. } => (id == DatabaseId::TEMPDB).then_some(GUEST),
             Identity::Login(login) if login.is_sysadmin() => Some(DBO),
             Identity::Login(login) => {
                 let is_it = |own: &&extentdb_engine::model::Principal| {
@@ -514,6 +515,9 @@ impl Connection {
         if self.has_on_server(permission::code::ALTER_ANY_LOGIN) {
             hidden.logins = None;
         }
+        if !self.has_on_server(permission::code::VIEW_SERVER_STATE) {
+            hidden.session = Some(self.session.handle().id());
+        }
         if rights.is_dbo() {
             return Ok(hidden);
         }
@@ -548,6 +552,8 @@ pub(crate) struct Hidden {
     pub(crate) texts: BTreeSet<i32>,
     /// The login that is shown alone, beside sa.
     pub(crate) logins: Option<i32>,
+    /// The session that is shown alone.
+    pub(crate) session: Option<SessionId>,
 }
 
 /// Has a login a permission on the server?

@@ -468,12 +468,8 @@ fn kinds_of(own: &PermissionName, target: &Target) -> Result<Vec<&'static str>, 
             format!("Granted or revoked privilege {} is not compatible with object.", own.name);
         return Err(Cause::Denied { number: 4606, text });
     };
-    let is_of_kind = match target.object.as_ref().map(|object| object.object.kind.code()) {
-        Some("P") => !matches!(kind, "SL" | "IN" | "UP" | "DL" | "RF"),
-        Some("FN") => !matches!(kind, "SL" | "IN" | "UP" | "DL"),
-        Some("U" | "V" | "IF" | "TF") => kind != "EX",
-        _ => true,
-    };
+    let object = target.object.as_ref().map(|object| object.object.kind.code());
+    let is_of_kind = object.is_none_or(|object| permission::is_of_object(object, kind));
     match is_of_kind {
         true => Ok(vec![kind]),
         false => {
@@ -622,6 +618,7 @@ impl Ddl<'_, '_> {
             return Err(Cause::Denied { number: 15110, text: text.to_owned() }.into());
         }
         let change = PrincipalChange { sid: Some(login.sid.clone()), ..PrincipalChange::default() };
-        self.in_scope(&database, |ddl| Ok(ddl.session().alter_principal(DBO, &change)?))
+        self.in_scope(&database, |ddl| Ok(ddl.session().alter_principal(DBO, &change)?))?;
+        Ok(server.instance.set_owner(&database, &login.sid)?)
     }
 }

@@ -181,6 +181,12 @@ pub fn permission_code(class: &str, name: &str) -> Option<&'static str> {
     permissions().find(is_it).map(|own| own.1)
 }
 
+/// Codes and names of all permissions of a class of securables.
+#[must_use]
+pub fn permissions_of(class: &str) -> Vec<(&'static str, &'static str)> {
+    permissions().filter(|own| own.0 == class).map(|own| (own.1, own.2)).collect()
+}
+
 /// The codes of all permissions of a class of securables.
 #[must_use]
 pub fn permission_codes(class: &str) -> Vec<&'static str> {

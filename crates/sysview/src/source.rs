@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use extentdb_base::DatabaseId;
 use extentdb_base::sync::Arc;
+use extentdb_base::{DatabaseId, SessionId};
 use extentdb_engine::model::{CatalogModel, ObjectModel};
-use extentdb_engine::{Database, DatabaseInfo, Instance};
+use extentdb_engine::{Database, DatabaseInfo, Instance, SessionHandle};
 
 use crate::facts::{Facts, LoginFacts, NoFacts};
 
@@ -28,6 +28,8 @@ pub struct Source<'s> {
     hidden_texts: BTreeSet<i32>,
     /// The login that the reader sees beside sa; `None` for all.
     only_login: Option<i32>,
+    /// The session that the reader sees; `None` for all.
+    only_session: Option<SessionId>,
 }
 
 impl<'s> Source<'s> {
@@ -50,6 +52,7 @@ impl<'s> Source<'s> {
             hidden: BTreeSet::new(),
             hidden_texts: BTreeSet::new(),
             only_login: None,
+            only_session: None,
         }
     }
 
@@ -68,6 +71,18 @@ impl<'s> Source<'s> {
         only_login: Option<i32>,
     ) -> Source<'s> {
         Source { hidden, hidden_texts, only_login, ..self }
+    }
+
+    /// With one session alone; `None` for all.
+    #[must_use]
+    pub fn only_session(self, only_session: Option<SessionId>) -> Source<'s> {
+        Source { only_session, ..self }
+    }
+
+    /// The sessions that the reader sees.
+    pub(crate) fn sessions(&self) -> Vec<Arc<SessionHandle>> {
+        let is_seen = |it: &Arc<SessionHandle>| self.only_session.is_none_or(|own| it.id() == own);
+        self.instance.sessions().into_iter().filter(is_seen).collect()
     }
 
     /// The logins that the reader sees.

@@ -12,6 +12,7 @@ use extentdb_types::{Collation, Datum, SqlType};
 use crate::cause::Cause;
 use crate::connection::Connection;
 use crate::facts::ServerView;
+use crate::query::my_permissions::MyPermissions;
 use crate::security::Hidden;
 use crate::server::Server;
 
@@ -25,7 +26,11 @@ struct SystemRows {
 
 /// What the one who reads does not see.
 #[derive(Clone, Default)]
-pub struct Reader(pub(crate) Hidden);
+pub struct Reader {
+    pub(crate) hidden: Hidden,
+    /// What the session may do, for functions that tell it.
+    pub(super) permissions: Option<Arc<MyPermissions>>,
+}
 
 impl Connection {
     /// Who reads a system view or function of a database.
@@ -37,11 +42,15 @@ impl Connection {
         database: &Arc<Database>,
         name: &ObjectName,
     ) -> Result<Reader, Cause> {
+        let text = name.name.text.to_lowercase();
+        let permissions = match text == "fn_my_permissions" {
+            true => Some(Arc::new(MyPermissions::of(self, self.rights(database)?))),
+            false => None,
+        };
         if self.is_sysadmin() {
-            return Ok(Reader::default());
+            return Ok(Reader { permissions, ..Reader::default() });
         }
         self.verify_access(database)?;
-        let text = name.name.text.to_lowercase();
         let rights = self.rights(database)?;
         let is_open = text == "dm_exec_sessions" || text.starts_with("dm_exec_describe");
         let may = match &*text {
@@ -54,7 +63,7 @@ impl Connection {
             _ => true,
         };
         if may {
-            return Ok(Reader(self.hidden_objects(database)?));
+            return Ok(Reader { hidden: self.hidden_objects(database)?, permissions });
         }
         let (number, text) = match text.starts_with("dm_db_") || text.starts_with("dm_tran_") {
             true => (
@@ -78,8 +87,8 @@ impl CallProvider for SystemRows {
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
-        let Hidden { objects, texts, logins } = self.reader.0.clone();
-        let source = source.without(objects, texts, logins);
+        let Hidden { objects, texts, logins, session } = self.reader.hidden.clone();
+        let source = source.without(objects, texts, logins).only_session(session);
         self.view.call(&source, arguments).map_err(|error| error.to_string())
     }
 }
@@ -90,8 +99,8 @@ impl RowProvider for SystemRows {
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
-        let Hidden { objects, texts, logins } = self.reader.0.clone();
-        let source = source.without(objects, texts, logins);
+        let Hidden { objects, texts, logins, session } = self.reader.hidden.clone();
+        let source = source.without(objects, texts, logins).only_session(session);
         let rows = self.view.rows(&source).map_err(|error| error.to_string())?;
         Ok(Box::new(KeptRows::new(rows, columns)))
     }
@@ -145,6 +154,9 @@ pub(super) fn function(
         None => return Ok(None),
     };
     let Some(view) = extentdb_sysview::function(schema, text) else { return Ok(None) };
+    if let Some(provider) = reader.permissions {
+        return Ok(Some(CalledRows { columns: columns_of(view, collation), provider }));
+    }
     if view.content() == Content::Refused {
         let what = format!("the function {}.{}", view.schema, view.name);
         return Err(BindCause::NotSupported { what }.at(name.span));

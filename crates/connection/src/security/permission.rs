@@ -65,6 +65,25 @@ pub fn codes_of(class: &str) -> Vec<&'static str> {
     extentdb_sysview::permission_codes(class)
 }
 
+/// Codes and names of all permissions of a class of securables.
+#[must_use]
+pub fn all_of(class: &str) -> Vec<(&'static str, &'static str)> {
+    extentdb_sysview::permissions_of(class)
+}
+
+/// Has an object of this kind, as `sys.objects.type` has it, a permission?
+#[must_use]
+pub fn is_of_object(kind: &str, code: &str) -> bool {
+    match (kind.trim_end(), code) {
+        (_, "RC" | "EXES") => false,
+        ("P", "SL" | "IN" | "UP" | "DL" | "RF" | "VWCT") => false,
+        ("FN", "SL" | "IN" | "UP" | "DL" | "VWCT") => false,
+        ("U" | "V" | "IF" | "TF", "EX") => false,
+        ("V" | "IF" | "TF", "VWCT") => false,
+        _ => true,
+    }
+}
+
 /// Permissions that a schema has for all its objects, and the database for all schemas.
 const INHERITED: [&str; 8] = ["SL", "IN", "UP", "DL", "EX", "RF", "VW", "CL"];
 

@@ -13,6 +13,7 @@ use extentdb_txn::log_time;
 
 use super::Instance;
 use crate::catalog::system_table::{Cells, bytes, number, text};
+use crate::database::Database;
 use crate::error::Error;
 
 /// Columns of `sysxlgns`.
@@ -56,6 +57,15 @@ impl Instance {
         let master = self.database_by_id(DatabaseId::MASTER)?;
         let Ok(table) = master.catalog.system("sysxlgns") else { return Ok(None) };
         Ok(Some(table.rows(&[])?.iter().filter_map(row_to_login).collect()))
+    }
+
+    /// Says in master who owns a database.
+    ///
+    /// # Errors
+    /// A page of master cannot be written.
+    pub fn set_owner(&self, database: &Database, sid: &[u8]) -> Result<(), Error> {
+        let master = self.database_by_id(DatabaseId::MASTER)?;
+        super::registry::set_owner(&master, database.locks().database(), sid)
     }
 
     /// Stores the logins: these, and no others. One transaction of master.

@@ -2,6 +2,7 @@
 
 use extentdb_connection::cause::Cause;
 use extentdb_connection::login::ServerRoles;
+use extentdb_connection::security::Identity;
 use extentdb_connection::security::permission::code;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::Stop;
@@ -20,8 +21,11 @@ pub(crate) fn set_member(
     let Some(role) = ServerRoles::named(role_name) else {
         return Err(cannot("alter", "server role", role_name).into());
     };
-    let is_member = connection.acting_login().is_some_and(|own| own.roles.has(role))
-        || connection.is_sysadmin();
+    // Who acts as a user of one database, dbo among them, is nobody on the server.
+    let is_member = match connection.identity() {
+        Identity::Login(own) => own.roles.has(role) || connection.is_sysadmin(),
+        Identity::User { .. } => false,
+    };
     if !is_member && !connection.has_on_server(code::ALTER_ANY_SERVER_ROLE) {
         return Err(cannot("alter", "server role", role_name).into());
     }

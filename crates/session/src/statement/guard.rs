@@ -74,7 +74,7 @@ fn need_of(kind: &StatementKind) -> Option<Need> {
 }
 
 fn name_of(dbcc: &Dbcc) -> String {
-    dbcc.command.to_string().to_uppercase()
+    dbcc.command.text.to_uppercase()
 }
 
 fn of_admin(admin: &AdminStatement) -> Option<Need> {

@@ -31,7 +31,7 @@ pub(in crate::view) fn items(source: &Source<'_>) -> Vec<SessionItem> {
         let sid = login.map_or_else(|| SID_OF_SA.to_vec(), |login| login.sid.clone());
         SessionItem { handle, facts, is_user, sid }
     };
-    source.instance.sessions().into_iter().map(item).collect()
+    source.sessions().into_iter().map(item).collect()
 }
 
 /// `sys.dm_exec_sessions`.
