@@ -17,8 +17,8 @@ impl Define for CreateSchema {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         let Some(name) = self.name.as_ref().or(self.owner.as_ref()) else { return Ok(()) };
         let database = ddl.session().database().clone();
+        let owner = ddl.schema_owner(self.owner.as_ref())?;
         let made = ddl.in_scope(&database, |ddl| {
-            let owner = ddl.schema_owner(self.owner.as_ref())?;
             ddl.session().create_schema_of(&name.text, owner)?;
             self.elements.iter().try_for_each(|element| ddl.schema_element(name, element))
         });
