@@ -8,14 +8,14 @@
 use extentdb_base::sync::Arc;
 use extentdb_connection::cause::{Cause, DefinitionCause};
 use extentdb_connection::objects::is_temporary;
-use extentdb_connection::security::Rights;
 use extentdb_connection::security::permission::code;
+use extentdb_connection::security::{DBO, Rights, cannot_execute_as};
 use extentdb_engine::Database;
 use extentdb_tsql::syntax::{
     AlterIndex, AlterTable, AlterTableAction, Constraint, ConstraintKind, CreateIndex,
     CreateSchema, CreateStatistics, CreateSynonym, CreateTable, CreateType, DefineModule,
-    DefinitionVerb, DropClass, DropIndex, DropObjects, Module, ObjectName, Sequence, SwitchTrigger,
-    TableElement, TriggerTarget, Truncate, UpdateStatistics,
+    DefinitionVerb, DropClass, DropIndex, DropObjects, ExecuteContext, Module, ObjectName,
+    Sequence, SwitchTrigger, TableElement, TriggerTarget, Truncate, UpdateStatistics,
 };
 
 use super::{Ddl, written};
@@ -180,6 +180,48 @@ impl Guarded for UpdateStatistics {
     }
 }
 
+/// WITH EXECUTE AS of a module.
+fn context_of(module: &Module) -> Option<&ExecuteContext> {
+    match module {
+        Module::View(_) => None,
+        Module::Procedure(procedure) => procedure.options.execute_as.as_ref(),
+        Module::Function(function) => function.options.execute_as.as_ref(),
+        Module::Trigger(trigger) => trigger.options.execute_as.as_ref(),
+    }
+}
+
+impl Ddl<'_, '_> {
+    /// A module that runs as somebody needs IMPERSONATE on that user.
+    fn verify_execute_as(
+        &mut self,
+        name: &ObjectName,
+        context: &ExecuteContext,
+    ) -> Result<(), Cause> {
+        let Some(at) = self.connection().qualified(name)? else { return Ok(()) };
+        let rights = self.rights(&at.database)?;
+        let model = rights.model();
+        let owner = model.schema(&at.schema).map_or(DBO, |own| own.owner);
+        let user = match context {
+            ExecuteContext::Caller => return Ok(()),
+            // It is stored as a word, and runs as the owner: who makes it has to be that.
+            ExecuteContext::Owner | ExecuteContext::Itself => owner,
+            ExecuteContext::Named(own) => match model.principal(&own.value) {
+                Some(own) => own.id,
+                None => return Err(cannot_execute_as(&own.value)),
+            },
+            _ => return Ok(()),
+        };
+        if context == &ExecuteContext::Itself && rights.user != Some(owner) {
+            return Err(Cause::not_supported("EXECUTE AS SELF of who does not own the schema"));
+        }
+        if rights.is(user) || rights.has_on_principal(user, code::IMPERSONATE) {
+            return Ok(());
+        }
+        let name = model.principal_by_id(user).map(|own| own.name.clone());
+        Err(cannot_execute_as(&name.unwrap_or_default()))
+    }
+}
+
 impl Guarded for DefineModule {
     fn verify(&self, ddl: &mut Ddl<'_, '_>) -> Result<(), Cause> {
         let (name, creation) = match &self.module {
@@ -188,9 +230,15 @@ impl Guarded for DefineModule {
             Module::Function(function) => (&function.name, FUNCTION),
             Module::Trigger(trigger) => {
                 let TriggerTarget::Object(table) = &trigger.target else { return Ok(()) };
+                if let Some(context) = context_of(&self.module) {
+                    ddl.verify_execute_as(table, context)?;
+                }
                 return ddl.verify_table(table);
             }
         };
+        if let Some(context) = context_of(&self.module) {
+            ddl.verify_execute_as(name, context)?;
+        }
         let is_there = !is_temporary(&name.name.text) && ddl.connection().object(name)?.is_some();
         match self.verb {
             DefinitionVerb::Create => ddl.verify_creation(name, &creation),
