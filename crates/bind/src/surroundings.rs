@@ -153,8 +153,8 @@ pub trait Surroundings {
     /// How expressions are compiled.
     fn environment(&self) -> &Environment;
 
-    /// What a name in FROM stands for, seen from a view or function (`None`: the statement); `None` when
-    /// there is no such object.
+    /// What a name in FROM stands for, seen from a view or function (`None`: the statement); `None`
+    /// when there is no such object.
     ///
     /// # Errors
     /// It is there and cannot be read, or the caller may not.

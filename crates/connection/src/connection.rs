@@ -27,7 +27,7 @@ use crate::options::SetOptions;
 use crate::output::{Environment, Gone, Output};
 use crate::pending_load::PendingLoad;
 use crate::prepared::Prepared;
-use crate::security::Security;
+use crate::security::state::Security;
 use crate::server::Server;
 use crate::session_context::SessionContext;
 use crate::transaction::TransactionState;

@@ -2,8 +2,8 @@
 //!
 //! A plan is right while nothing has changed that it was made from: definitions (by the version of
 //! the catalog of each database that names were looked up in), options of the session, its current
-//! database, who it acts as. Where tables have grown or shrunk much since, another plan may be better, and the
-//! statement is planned again.
+//! database, who it acts as. Where tables have grown or shrunk much since, another plan may be
+//! better, and the statement is planned again.
 //!
 //! Invariants
 //! - The versions are read before names are resolved: a change in between makes the plan stale.
@@ -18,7 +18,7 @@ use crate::connection::Connection;
 use crate::options::SetOptions;
 use crate::output::ColumnInfo;
 use crate::query::Prepared;
-use crate::security::Stamp;
+use crate::security::state::Stamp;
 
 /// Rows by which a table may always differ from what it had.
 const ROWS_SLACK: i64 = 500;

@@ -1,7 +1,7 @@
 //! What statements of administration need: asked of everybody but members of sysadmin.
 //!
-//! Statements over rows are asked when they are bound, definitions by `extentdb_definition`; what is
-//! not in the table here is for sysadmin alone.
+//! Statements over rows are asked when they are bound, definitions by `extentdb_definition`; what
+//! is not in the table here is for sysadmin alone.
 
 use extentdb_tsql::syntax::{AdminStatement, Dbcc, DropClass, StatementKind};
 

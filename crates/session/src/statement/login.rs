@@ -1,7 +1,7 @@
 //! CREATE LOGIN, ALTER LOGIN, DROP LOGIN: with passwords alone.
 //!
-//! A new login is a member of no server role: it may connect, and use the databases that have a user
-//! of it.
+//! A new login is a member of no server role: it may connect, and use the databases that have a
+//! user of it.
 
 use extentdb_tsql::syntax::{AdminStatement, Clause, Literal, Part};
 
