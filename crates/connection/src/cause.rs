@@ -475,10 +475,7 @@ impl Cause {
             | Cause::LobVariable => 15,
             Cause::Query { severity, .. } | Cause::Failed { severity, .. } => *severity,
             Cause::Definition(cause) => cause.severity(),
-            Cause::Denied { number, .. } => match number {
-                229 | 230 | 262 | 300 | 916 | 2571 => 14,
-                _ => 16,
-            },
+            Cause::Denied { number: 229 | 230 | 262 | 300 | 916 | 2571, .. } => 14,
             Cause::Killed => 21,
             Cause::Deadlock { .. } => 13,
             Cause::SingleUser { .. } | Cause::DatabaseOffline { .. } => 14,

@@ -74,14 +74,14 @@ pub fn all_of(class: &str) -> Vec<(&'static str, &'static str)> {
 /// Has an object of this kind, as `sys.objects.type` has it, a permission?
 #[must_use]
 pub fn is_of_object(kind: &str, code: &str) -> bool {
-    match (kind.trim_end(), code) {
-        (_, "RC" | "EXES") => false,
-        ("P", "SL" | "IN" | "UP" | "DL" | "RF" | "VWCT") => false,
-        ("FN", "SL" | "IN" | "UP" | "DL" | "VWCT") => false,
-        ("U" | "V" | "IF" | "TF", "EX") => false,
-        ("V" | "IF" | "TF", "VWCT") => false,
-        _ => true,
-    }
+    let is_other = match kind.trim_end() {
+        "P" => matches!(code, "SL" | "IN" | "UP" | "DL" | "RF" | "VWCT"),
+        "FN" => matches!(code, "SL" | "IN" | "UP" | "DL" | "VWCT"),
+        "V" | "IF" | "TF" => matches!(code, "EX" | "VWCT"),
+        "U" => code == "EX",
+        _ => false,
+    };
+    !is_other && !matches!(code, "RC" | "EXES")
 }
 
 /// Permissions that a schema has for all its objects, and the database for all schemas.
