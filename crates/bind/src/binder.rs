@@ -1,7 +1,6 @@
 //! The binder: numbers of values, scopes of names, values from outside.
 
 use extentdb_base::sync::Arc;
-use extentdb_engine::Database;
 use extentdb_expr::Environment;
 use extentdb_tsql::syntax::{CommonTable, Name, NamedWindow, ObjectName};
 use extentdb_types::SqlType;
@@ -9,7 +8,7 @@ use extentdb_types::SqlType;
 use crate::error::{Cause, Result};
 use crate::logical::{Column, FunctionCall, ValueId};
 use crate::scope::Scope;
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Home, Surroundings};
 
 /// Queries within queries, views among them, at most.
 const DEPTH_MAX: usize = 60;
@@ -51,8 +50,8 @@ pub struct Binder<'a> {
     /// Windows of the WINDOW clauses of the queries at hand.
     pub(crate) windows: Vec<Vec<NamedWindow>>,
     pub(crate) prologue: Vec<Prologue>,
-    /// The database that names are looked up in, within a view.
-    pub(crate) database: Option<Arc<Database>>,
+    /// Where names are looked up, within a view or function.
+    pub(crate) home: Option<Home>,
     /// Parameters of the inline function that is being bound.
     pub(crate) parameters: Vec<(Box<str>, Column)>,
     pub(crate) depth: usize,
@@ -75,7 +74,7 @@ impl<'a> Binder<'a> {
             common_tables: Vec::new(),
             windows: Vec::new(),
             prologue: Vec::new(),
-            database: None,
+            home: None,
             parameters: Vec::new(),
             depth: 0,
             recursion_limit: 100,

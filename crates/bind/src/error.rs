@@ -340,6 +340,7 @@ impl Cause {
             | Cause::UnknownTableVariable { .. }
             | Cause::TopAndOffset
             | Cause::TiesWithoutOrder => 15,
+            Cause::Other { number: 229 | 230 | 262 | 300 | 916, .. } => 14,
             _ => 16,
         }
     }

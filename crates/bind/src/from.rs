@@ -12,6 +12,7 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_types::SqlType;
 
+use crate::access;
 use crate::binder::{Binder, CHAIN_MAX, shown};
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Computed, JoinKind, Relation, RowsSource, TableFunction};
@@ -103,13 +104,14 @@ impl Binder<'_> {
         if let Some(found) = self.common_table(&reference.name, alias, span)? {
             return Ok(found);
         }
-        let database = self.database.clone();
+        let home = self.home.clone();
         let name = shown(&reference.name);
-        let Some(object) = self.surroundings.object(&reference.name, database.as_ref())? else {
+        let Some(object) = self.surroundings.object(&reference.name, home.as_ref())? else {
             return Err(Cause::InvalidObject { name }.at(reference.name.span));
         };
         match object {
             Object::Table(table) => {
+                table.accesses.iter().try_for_each(|own| own.verify_source(span))?;
                 let hints = self.hints(&reference.hints)?;
                 self.verify_index(&table, &hints, &name, span)?;
                 let (mut relation, mut own) = self.stored(&table, hints, &reference.name.name.text);
@@ -120,7 +122,10 @@ impl Binder<'_> {
                 }
                 self.aliased(relation, own, alias, span)
             }
-            Object::View(view) => self.view(&view, alias, span),
+            Object::View(view) => {
+                view.access.iter().try_for_each(|own| own.verify_source(span))?;
+                self.view(&view, alias, span)
+            }
             Object::Rows(rows) => {
                 let (relation, mut own) = self.made_rows(rows, &reference.name.name.text);
                 own.database = reference.name.database().map(|name| name.text.to_string());
@@ -196,6 +201,7 @@ impl Binder<'_> {
                 column: column.clone(),
                 is_identity: own.is_some_and(|column| column.identity.is_some()),
                 is_row_guid: own.is_some_and(|column| column.row_guid),
+                denied: None,
             });
             columns.push(TableColumn {
                 column,
@@ -204,8 +210,10 @@ impl Binder<'_> {
                 name: text,
             });
         }
+        access::restrict(&mut named, stored.accesses.first());
         let table = BoundTable {
             database: stored.database.clone(),
+            accesses: stored.accesses.clone(),
             table: stored.table.clone(),
             object: stored.object.clone(),
             columns,
@@ -245,16 +253,20 @@ impl Binder<'_> {
     ) -> Result<Named> {
         let scopes = std::mem::take(&mut self.scopes);
         let common_tables = std::mem::take(&mut self.common_tables);
-        let database = std::mem::replace(&mut self.database, view.database.clone());
+        let home = std::mem::replace(&mut self.home, view.home.clone());
         let bound = self.query(&view.query, QueryPlace::Subquery);
-        self.database = database;
+        self.home = home;
         self.common_tables = common_tables;
         self.scopes = scopes;
-        let bound = bound.map_err(|error| crate::error::Error { span, ..error })?;
-        let columns = self.output_columns(bound.outputs, &view.columns, &view.name, span)?;
+        let mut bound = bound.map_err(|error| crate::error::Error { span, ..error })?;
+        let mut columns = self.output_columns(bound.outputs, &view.columns, &view.name, span)?;
+        if let Some(access) = &view.access {
+            access::restrict(&mut columns, Some(access));
+            access::note_view(&mut bound.relation, access);
+        }
         let mut own = Source::derived(view.name.clone(), columns);
         own.schema = view.schema.clone();
-        own.database = view.database.as_ref().map(|database| database.name().to_owned());
+        own.database = view.home.as_ref().map(|home| home.database.name().to_owned());
         self.aliased(bound.relation, own, alias, span)
     }
 
@@ -514,8 +526,8 @@ impl Binder<'_> {
             _ => &[],
         };
         if !matches!(name.as_str(), "string_split" | "generate_series" | "openjson") {
-            let database = self.database.clone();
-            let found = self.surroundings.table_function(&function.call.name, database.as_ref())?;
+            let home = self.home.clone();
+            let found = self.surroundings.table_function(&function.call.name, home.as_ref())?;
             match found {
                 Some(TableFunctionObject::Inline(inline)) => {
                     return self.inline_function(&inline, &function.call.name, values, alias, span);
@@ -561,8 +573,8 @@ impl Binder<'_> {
         arguments: Vec<Scalar>,
         span: Span,
     ) -> Result<(RowsSource, Vec<NamedColumn>)> {
-        let database = self.database.clone();
-        let found = self.surroundings.table_function(name, database.as_ref())?;
+        let home = self.home.clone();
+        let found = self.surroundings.table_function(name, home.as_ref())?;
         let Some(TableFunctionObject::System(CalledRows { columns, provider })) = found else {
             let shown = shown(name);
             if name.schema().is_some_and(|schema| schema.text.eq_ignore_ascii_case("sys")) {

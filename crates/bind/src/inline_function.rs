@@ -40,11 +40,11 @@ impl Binder<'_> {
         let arguments = stage.upon(Relation::Row).computing(computed);
         let scopes = std::mem::take(&mut self.scopes);
         let common_tables = std::mem::take(&mut self.common_tables);
-        let database = std::mem::replace(&mut self.database, function.database.clone());
+        let home = std::mem::replace(&mut self.home, function.home.clone());
         let outer = std::mem::replace(&mut self.parameters, parameters);
         let bound = self.query(&function.query, QueryPlace::Subquery);
         self.parameters = outer;
-        self.database = database;
+        self.home = home;
         self.common_tables = common_tables;
         self.scopes = scopes;
         let bound = bound.map_err(|error| Error { span, ..error })?;

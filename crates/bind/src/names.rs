@@ -3,6 +3,7 @@
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{Column as ColumnSyntax, ColumnName, ObjectName};
 
+use crate::access;
 use crate::binder::{Binder, shown};
 use crate::error::{Cause, Result};
 use crate::scope::{NamedColumn, Source};
@@ -36,6 +37,7 @@ impl Binder<'_> {
                 }
             }
             if let Some((source, named)) = found {
+                access::verify_readable(named, span)?;
                 let shown = format!("{}.{}", source.name, named.name);
                 return Ok(Found { named: named.clone(), scope: depth, shown });
             }

@@ -221,8 +221,8 @@ impl Binder<'_> {
         place: Place<'_>,
         span: Span,
     ) -> Result<Parameter> {
-        let database = self.database.clone();
-        let found = self.surroundings.user_function(&call.name, database.as_ref())?;
+        let home = self.home.clone();
+        let found = self.surroundings.user_function(&call.name, home.as_ref())?;
         let Some(function) = found else {
             let text = format!(
                 "Cannot find either column \"{}\" or the user-defined function or aggregate \"{}\", \

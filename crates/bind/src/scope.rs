@@ -1,7 +1,9 @@
 //! Which names an expression may use: the tables of FROM, those of the queries around it.
 
 use extentdb_base::ObjectId;
+use extentdb_base::sync::Arc;
 
+use crate::access::Access;
 use crate::logical::{Column, ValueId};
 
 /// A table source, by the name that it is exposed under.
@@ -27,6 +29,8 @@ pub(crate) struct NamedColumn {
     pub(crate) column: Column,
     pub(crate) is_identity: bool,
     pub(crate) is_row_guid: bool,
+    /// Of a column that may not be read: what says so.
+    pub(crate) denied: Option<Arc<Access>>,
 }
 
 /// The tables of one query.
@@ -44,6 +48,7 @@ impl NamedColumn {
             column,
             is_identity: false,
             is_row_guid: false,
+            denied: None,
         }
     }
 }

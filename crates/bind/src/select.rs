@@ -7,6 +7,7 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_types::SqlType;
 
+use crate::access;
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
 use crate::group::Grouping;
@@ -205,6 +206,7 @@ impl Binder<'_> {
                 continue;
             }
             is_known = true;
+            source.columns.iter().try_for_each(|own| access::verify_readable(own, span))?;
             outputs.extend(source.columns.iter().map(|own| Output {
                 name: own.name.clone(),
                 column: own.column.clone(),

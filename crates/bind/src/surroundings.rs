@@ -8,8 +8,19 @@ use extentdb_expr::Environment;
 use extentdb_tsql::syntax::{DataType, Expr, ObjectName, Query};
 use extentdb_types::SqlType;
 
+use crate::access::{Access, Accesses};
 use crate::error::Result;
 use crate::provider::{CallProvider, RowProvider};
+
+/// Where the names of the text of a view or function are looked up, and whose it is: objects of the
+/// same owner are read there without permissions (ownership chaining).
+#[derive(Clone)]
+pub struct Home {
+    /// The database.
+    pub database: Arc<Database>,
+    /// The owner; `None` of a text that nobody owns.
+    pub owner: Option<i32>,
+}
 
 /// A stored table.
 #[derive(Clone)]
@@ -20,13 +31,17 @@ pub struct StoredTable {
     pub table: Arc<Table>,
     /// What the catalog says of it.
     pub object: Arc<ObjectModel>,
+    /// What may be done with it, and with views around it.
+    pub accesses: Accesses,
 }
 
 /// A view.
 #[derive(Clone)]
 pub struct View {
     /// Where the names of its query are looked up; `None`: where its own name was.
-    pub database: Option<Arc<Database>>,
+    pub home: Option<Home>,
+    /// What may be done with it; `None` for everything.
+    pub access: Option<Arc<Access>>,
     /// Its schema.
     pub schema: Option<String>,
     /// Its name, for messages.
@@ -87,7 +102,7 @@ pub struct UserFunction {
 #[derive(Clone)]
 pub struct InlineFunction {
     /// Where the names of its query are looked up.
-    pub database: Option<Arc<Database>>,
+    pub home: Option<Home>,
     /// Its name, for messages.
     pub name: String,
     /// Its parameters.
@@ -138,13 +153,12 @@ pub trait Surroundings {
     /// How expressions are compiled.
     fn environment(&self) -> &Environment;
 
-    /// What a name in FROM stands for, seen from a database (`None`: the current one); `None` when
-    /// there is no such object.
+    /// What a name in FROM stands for, seen from a view or function (`None`: the statement); `None`
+    /// when there is no such object.
     ///
     /// # Errors
     /// It is there and cannot be read, or the caller may not.
-    fn object(&mut self, name: &ObjectName, from: Option<&Arc<Database>>)
-    -> Result<Option<Object>>;
+    fn object(&mut self, name: &ObjectName, from: Option<&Home>) -> Result<Option<Object>>;
 
     /// A table variable by its name, with `@`.
     fn table_variable(&mut self, name: &str) -> Option<StoredTable>;
@@ -177,7 +191,7 @@ pub trait Surroundings {
     fn user_function(
         &mut self,
         _name: &ObjectName,
-        _from: Option<&Arc<Database>>,
+        _from: Option<&Home>,
     ) -> Result<Option<UserFunction>> {
         Ok(None)
     }
@@ -190,7 +204,7 @@ pub trait Surroundings {
     fn table_function(
         &mut self,
         _name: &ObjectName,
-        _from: Option<&Arc<Database>>,
+        _from: Option<&Home>,
     ) -> Result<Option<TableFunctionObject>> {
         Ok(None)
     }

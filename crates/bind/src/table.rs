@@ -7,6 +7,7 @@ use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_engine::model::ObjectModel;
 use extentdb_engine::{Database, ReadHints, Sample, Statistics, Table};
 
+use crate::access::Accesses;
 use crate::logical::{Column, ValueId};
 
 /// A table in a query.
@@ -18,6 +19,8 @@ pub struct BoundTable {
     pub table: Arc<Table>,
     /// What the catalog says of it.
     pub object: Arc<ObjectModel>,
+    /// What may be done with it, and with views around it.
+    pub accesses: Accesses,
     /// Its columns.
     pub columns: Vec<TableColumn>,
     /// How its rows are locked.

@@ -19,6 +19,7 @@ use crate::system::{SystemRow, SystemSource, SystemTables, object, utf16};
 mod column;
 mod constraint;
 mod described;
+pub use described::{CLASS_ROLE_MEMBER, CLASS_ROLE_OWNER, CLASS_SCHEMA_OWNER};
 mod partition;
 mod texts;
 

@@ -593,6 +593,8 @@ pub struct Principal {
     pub name: String,
     /// `S` user, `U` Windows user, `G` Windows group, `R` role, `A` application role …
     pub kind: String,
+    /// Security identifier: that of the login of a user.
+    pub sid: Vec<u8>,
     /// Schema that names are looked up in first.
     pub default_schema: Option<String>,
 }
@@ -674,6 +676,8 @@ pub struct Descriptions {
     pub permissions: Vec<Permission>,
     /// Pairs of role and member.
     pub role_members: Vec<(i32, i32)>,
+    /// The owners of schemas and roles, by class and id.
+    pub owners: BTreeMap<(u8, i32), i32>,
     /// Extended properties of everything.
     pub properties: Vec<ExtendedProperty>,
     /// Statistics, those of indexes among them, by table and id.

@@ -345,6 +345,9 @@ pub enum Cause {
     /// 8164
     #[error("An INSERT EXEC statement cannot be nested.")]
     NestedInsertExecute,
+    /// 229, 262, 916, 15247 and others of permissions
+    #[error("{text}")]
+    Denied { number: i32, text: String },
     /// 15007 and others of logins
     #[error("{text}")]
     Login { number: i32, text: String },
@@ -451,7 +454,7 @@ impl Cause {
             Cause::ThrownNumber { .. } => 35100,
             Cause::Query { number, .. } | Cause::Failed { number, .. } => *number,
             Cause::Definition(cause) => cause.number(),
-            Cause::Login { number, .. } => *number,
+            Cause::Login { number, .. } | Cause::Denied { number, .. } => *number,
         }
     }
 
@@ -472,6 +475,7 @@ impl Cause {
             | Cause::LobVariable => 15,
             Cause::Query { severity, .. } | Cause::Failed { severity, .. } => *severity,
             Cause::Definition(cause) => cause.severity(),
+            Cause::Denied { number: 229 | 230 | 262 | 300 | 916 | 2571, .. } => 14,
             Cause::Killed => 21,
             Cause::Deadlock { .. } => 13,
             Cause::SingleUser { .. } | Cause::DatabaseOffline { .. } => 14,
@@ -491,6 +495,7 @@ impl Cause {
             Cause::Terminated => 0,
             Cause::Overflow { .. } | Cause::Failed { number: 8115, .. } => 2,
             Cause::UnknownProcedure { .. } => 62,
+            Cause::Denied { number: 229, .. } | Cause::Query { number: 229, .. } => 5,
             _ => 1,
         }
     }
@@ -504,6 +509,7 @@ impl Cause {
             | Cause::RollbackOutside
             | Cause::RaisedNumber { .. }
             | Cause::FormatSpecification { .. } => Effect::Continue,
+            Cause::Query { number: 229 | 230 | 262 | 300 | 916, .. } => Effect::Statement,
             Cause::Syntax(_)
             | Cause::StatementNotSupported { .. }
             | Cause::NotSupported { .. }

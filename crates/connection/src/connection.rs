@@ -27,6 +27,7 @@ use crate::options::SetOptions;
 use crate::output::{Environment, Gone, Output};
 use crate::pending_load::PendingLoad;
 use crate::prepared::Prepared;
+use crate::security::state::Security;
 use crate::server::Server;
 use crate::session_context::SessionContext;
 use crate::transaction::TransactionState;
@@ -41,6 +42,8 @@ pub struct Connection {
     pub session: EngineSession,
     /// Who it is, as the client said at the login.
     pub client: ClientInfo,
+    /// Who it acts as.
+    pub security: Security,
     /// Options of SET.
     pub options: SetOptions,
     /// Name of the current database.
@@ -124,24 +127,20 @@ impl Connection {
             Err(_) if !client.requires_database => server.instance.session(&own),
             Err(error) => Err(error),
         };
-        let mut session = session.map_err(|_| cannot_open(&wanted))?;
-        session.set_names(SessionNames {
-            login: client.login.clone(),
-            user: "dbo".to_owned(),
-            host: client.host.clone(),
-            application: client.application.clone(),
-        });
+        let session = session.map_err(|_| cannot_open(&wanted))?;
         server.count_connection();
         let memory = server.login_memory(&client.login);
         let database = session.database().name().to_owned();
         let options = SetOptions::at_login(client.is_odbc);
         let now = server.instance.options().database.clock.since_epoch();
         let notes = server.sessions.enter(session.handle().id(), &client, &options, now);
-        Ok(Connection {
+        let security = Security::new(server, &client.login);
+        let connection = Connection {
             server: server.clone(),
             session: EngineSession::new(session),
             options,
             client,
+            security,
             login_database: database.clone(),
             database,
             transaction: TransactionState::default(),
@@ -162,7 +161,45 @@ impl Connection {
             nesting: 0,
             notes,
             is_interrupted: Arc::default(),
-        })
+        };
+        connection.entered(&wanted, &own)
+    }
+
+    /// The connection, where its login has a user in its database; else, where it may, in the
+    /// database of the login.
+    fn entered(mut self, wanted: &str, own: &str) -> Result<Connection, Message> {
+        let database = self.session.database().clone();
+        if self.verify_access(&database).is_ok() {
+            let user = self.user_name();
+            self.set_names(user);
+            return Ok(self);
+        }
+        let is_own = wanted.eq_ignore_ascii_case(own);
+        if is_own && !self.client.database.is_empty() || self.client.requires_database && !is_own {
+            return Err(cannot_open(wanted));
+        }
+        let used = self.server.instance.use_database(&mut self.session, own);
+        let database = self.session.database().clone();
+        if is_own || used.is_err() || self.verify_access(&database).is_err() {
+            return Err(cannot_open_own());
+        }
+        self.database = database.name().to_owned();
+        self.login_database.clone_from(&self.database);
+        let user = self.user_name();
+        self.set_names(user);
+        Ok(self)
+    }
+
+    /// What the engine shows of the session.
+    pub fn set_names(&mut self, user: String) {
+        let client = &self.client;
+        let names = SessionNames {
+            login: client.login.clone(),
+            user,
+            host: client.host.clone(),
+            application: client.application.clone(),
+        };
+        self.session.set_names(names);
     }
 
     /// Session id, `@@SPID`.
@@ -236,6 +273,7 @@ impl Connection {
         if keeps_transaction {
             self.options.isolation = isolation;
         }
+        self.reset_security();
         self.prepared = Prepared::default();
         self.cursors = Cursors::default();
         self.identities = Identities::default();
@@ -320,6 +358,12 @@ impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Connection({})", self.spid())
     }
+}
+
+/// The database of the login itself.
+fn cannot_open_own() -> Message {
+    let text = "Cannot open user default database. Login failed.".to_owned();
+    Message { number: 4064, text, ..cannot_open("") }
 }
 
 fn cannot_open(database: &str) -> Message {

@@ -14,13 +14,11 @@ use extentdb_types::{DateTime, Guid};
 
 use crate::connection::Connection;
 use crate::function::clock;
-use crate::login::SA;
+use crate::login::{SA, ServerRoles};
 use crate::notes::Notes;
 use crate::request::Isolation;
 use crate::server::Server;
 
-/// Principal id of the first login after sa; those below are of the product.
-const FIRST_LOGIN: i32 = 257;
 /// TDS 7.4, as LOGINACK tells it.
 const PROTOCOL: i32 = 0x7400_0004;
 
@@ -86,14 +84,19 @@ impl Facts for ServerView<'_> {
         self.0.with_logins(|logins| {
             let mut all = vec![LoginFacts::sa()];
             let others = logins.all().iter().filter(|login| !login.name.eq_ignore_ascii_case(SA));
-            for (id, login) in (FIRST_LOGIN..).zip(others) {
+            for login in others {
+                let roles = ServerRoles::FIXED.iter().filter(|own| login.roles.has(own.0));
+                let date = |(days, ticks): (i32, u32)| {
+                    DateTime::new(days, ticks).unwrap_or(DateTime::BASE)
+                };
                 all.push(LoginFacts {
                     name: login.name.clone(),
-                    id,
-                    sid: id.to_be_bytes().to_vec(),
+                    id: login.id,
+                    sid: login.sid.clone(),
                     is_disabled: !login.is_enabled,
                     database: login.database.clone(),
-                    ..LoginFacts::sa()
+                    dates: login.dates.map(|[made, changed]| (date(made), date(changed))),
+                    roles: roles.map(|own| own.1).collect(),
                 });
             }
             all

@@ -33,6 +33,7 @@ pub mod product;
 pub mod query;
 pub mod request;
 pub mod scalar;
+pub mod security;
 pub mod server;
 pub mod session_context;
 pub mod step;

@@ -5,10 +5,12 @@
 //!                    [ TAB local ]
 //! ```
 //!
-//! Every login is a member of sysadmin: permissions are not there yet, and a server without them
-//! must not pretend.
+//! master keeps them (`sysxlgns`). The text is what a server kept before its master did: its logins
+//! are members of sysadmin, as they were.
 
 use std::fmt::Write;
+
+use extentdb_engine::LoginRow;
 
 use crate::password::PasswordHash;
 
@@ -16,6 +18,75 @@ use crate::password::PasswordHash;
 pub const SA: &str = "sa";
 /// Database of a login without one of its own.
 pub const DEFAULT_DATABASE: &str = "master";
+
+/// Principal id of the first login after sa; those below are of the product.
+const FIRST_LOGIN: i32 = 257;
+/// `sysxlgns.status`: may not connect.
+const STATUS_DISABLED: i32 = 0x1;
+/// `sysxlgns.status`: connects from this machine alone.
+const STATUS_LOCAL: i32 = 0x2;
+
+/// Fixed server roles that a login is a member of: bits of `sysxlgns.status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerRoles(i32);
+
+/// A fixed server role: its bit, principal id, name, and what its members may do.
+type FixedRole = (ServerRoles, i32, &'static str, &'static [&'static str]);
+
+impl ServerRoles {
+    /// Everything.
+    pub const SYSADMIN: ServerRoles = ServerRoles(16);
+    /// Principal id of the role that every login is a member of.
+    pub const PUBLIC_ID: i32 = 2;
+    /// The roles.
+    pub const FIXED: [FixedRole; 8] = [
+        (ServerRoles::SYSADMIN, 3, "sysadmin", &[]),
+        (ServerRoles(32), 4, "securityadmin", &["ALLG", "CRLG"]),
+        (ServerRoles(64), 5, "serveradmin", &["ALST", "SHDN", "ALSS", "VWSS", "ALRS", "ALHE"]),
+        (ServerRoles(128), 6, "setupadmin", &["ALLS"]),
+        (ServerRoles(256), 7, "processadmin", &["ALCO", "ALSS", "VWSS"]),
+        (ServerRoles(512), 8, "diskadmin", &["ALRS"]),
+        (ServerRoles(1024), 9, "dbcreator", &["CRDB", "ALDB"]),
+        (ServerRoles(4096), 10, "bulkadmin", &["ADBO"]),
+    ];
+
+    /// The fixed role of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<ServerRoles> {
+        ServerRoles::FIXED.iter().find(|own| is_name(own.2, name)).map(|own| own.0)
+    }
+
+    /// Is this one among them?
+    #[must_use]
+    pub fn has(self, role: ServerRoles) -> bool {
+        self.0 & role.0 == role.0
+    }
+
+    /// These and another one.
+    #[must_use]
+    pub fn with(self, role: ServerRoles) -> ServerRoles {
+        ServerRoles(self.0 | role.0)
+    }
+
+    /// These without another one.
+    #[must_use]
+    pub fn without(self, role: ServerRoles) -> ServerRoles {
+        ServerRoles(self.0 & !role.0)
+    }
+
+    /// Do these roles have a permission on the server?
+    #[must_use]
+    pub fn grants(self, kind: &str) -> bool {
+        self.has(ServerRoles::SYSADMIN)
+            || matches!(kind, "VWDB" | "COSQ")
+            || ServerRoles::FIXED.iter().any(|own| self.has(own.0) && own.3.contains(&kind))
+    }
+
+    fn of_status(status: i32) -> ServerRoles {
+        let all = ServerRoles::FIXED.iter().fold(0, |all, own| all | own.0.0);
+        ServerRoles(status & all)
+    }
+}
 
 /// A login.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +101,60 @@ pub struct Login {
     pub is_enabled: bool,
     /// Its password was made by the server, or is weak: it opens nothing from another machine.
     pub is_local_only: bool,
+    /// Principal id; 0 of one that is to be stored.
+    pub id: i32,
+    /// Security identifier, which users of databases have.
+    pub sid: Vec<u8>,
+    /// Server roles.
+    pub roles: ServerRoles,
+    /// When it was made and changed; `None` of one that is not stored.
+    pub dates: Option<[(i32, u32); 2]>,
+}
+
+impl Login {
+    /// The login that every server has, without a password that opens it.
+    #[must_use]
+    pub fn sa() -> Login {
+        Login {
+            name: SA.to_owned(),
+            password: PasswordHash::new("", [0; 4]),
+            database: DEFAULT_DATABASE.to_owned(),
+            is_enabled: false,
+            is_local_only: true,
+            id: 1,
+            sid: vec![1],
+            roles: ServerRoles::SYSADMIN,
+            dates: None,
+        }
+    }
+
+    fn to_row(&self) -> LoginRow {
+        let disabled = if self.is_enabled { 0 } else { STATUS_DISABLED };
+        let local = if self.is_local_only { STATUS_LOCAL } else { 0 };
+        LoginRow {
+            id: self.id,
+            name: self.name.clone(),
+            sid: self.sid.clone(),
+            status: self.roles.0 | disabled | local,
+            database: self.database.clone(),
+            password: self.password.to_bytes(),
+            dates: self.dates,
+        }
+    }
+
+    fn of_row(row: &LoginRow) -> Option<Login> {
+        Some(Login {
+            name: row.name.clone(),
+            password: PasswordHash::from_bytes(&row.password)?,
+            database: row.database.clone(),
+            is_enabled: row.status & STATUS_DISABLED == 0,
+            is_local_only: row.status & STATUS_LOCAL != 0,
+            id: row.id,
+            sid: row.sid.clone(),
+            roles: ServerRoles::of_status(row.status),
+            dates: row.dates,
+        })
+    }
 }
 
 /// All logins.
@@ -112,7 +237,21 @@ impl Logins {
     /// Reads what [`Logins::to_text`] wrote; a line that is none is passed over.
     #[must_use]
     pub fn from_text(text: &str) -> Logins {
-        Logins { logins: text.lines().filter_map(read_line).collect() }
+        let mut logins = Logins::default();
+        text.lines().filter_map(read_line).for_each(|login| logins.put(login));
+        logins
+    }
+
+    /// What master keeps.
+    #[must_use]
+    pub fn from_rows(rows: &[LoginRow]) -> Logins {
+        Logins { logins: rows.iter().filter_map(Login::of_row).collect() }
+    }
+
+    /// The same to be kept.
+    #[must_use]
+    pub fn to_rows(&self) -> Vec<LoginRow> {
+        self.logins.iter().map(Login::to_row).collect()
     }
 
     /// All logins as text.
@@ -148,7 +287,15 @@ impl Logins {
     }
 
     /// Adds a login, or replaces the one of its name.
-    pub fn put(&mut self, login: Login) {
+    pub fn put(&mut self, mut login: Login) {
+        let old = self.named(&login.name).map(|old| old.id);
+        let last = self.logins.iter().map(|own| own.id).max().unwrap_or(0);
+        if login.id == 0 {
+            login.id = old.unwrap_or_else(|| FIRST_LOGIN.max(last + 1));
+        }
+        if login.sid.is_empty() {
+            login.sid = login.id.to_be_bytes().to_vec();
+        }
         self.remove(&login.name);
         self.logins.push(login);
     }
@@ -190,7 +337,12 @@ fn read_line(line: &str) -> Option<Login> {
     let digits = fields.next()?;
     let byte = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
+    let is_sa = is_name(&name, SA);
     Some(Login {
+        id: if is_sa { 1 } else { 0 },
+        sid: if is_sa { vec![1] } else { Vec::new() },
+        roles: ServerRoles::SYSADMIN,
+        dates: None,
         name,
         password: PasswordHash::from_bytes(&bytes?)?,
         database: fields.next().unwrap_or(DEFAULT_DATABASE).to_owned(),
@@ -212,6 +364,9 @@ mod tests {
                 database: "master".to_owned(),
                 is_enabled,
                 is_local_only: is_enabled,
+                id: i32::from(name == SA),
+                sid: if name == SA { vec![1] } else { Vec::new() },
+                ..Login::sa()
             });
         }
         logins
@@ -220,6 +375,7 @@ mod tests {
     #[test]
     fn logins_survive_their_text() {
         assert_eq!(Logins::from_text(&logins().to_text()), logins());
+        assert_eq!(Logins::from_rows(&logins().to_rows()), logins());
         assert_eq!(Logins::from_text("nonsense\n\tx\n"), Logins::default());
     }
 

@@ -1,7 +1,8 @@
 //! Names of objects: from what a statement writes to what the catalog has.
 //!
 //! ```text
-//! t, s.t, db.s.t, db..t   schema dbo where none is written, the current database where none is
+//! t, s.t, db.s.t, db..t   the schema of the user, then dbo, where none is written; the current
+//!                         database where none is
 //! #t, x.dbo.#t            a temporary table of this session: in tempdb, by its stored name
 //! ##t                     in tempdb, by its own name
 //! srv.db.s.t              linked servers: 7202
@@ -205,7 +206,12 @@ impl Connection {
             };
             return Ok(self.temporary.stored_names(text).map(at).collect());
         }
-        Ok(self.qualified(name)?.into_iter().collect())
+        let own = self.qualified(name)?;
+        let is_of_user =
+            name.schema().is_none() && own.as_ref().is_some_and(|own| own.schema != DEFAULT_SCHEMA);
+        let shared = own.clone().filter(|_| is_of_user);
+        let shared = shared.map(|own| QualifiedName { schema: DEFAULT_SCHEMA.to_owned(), ..own });
+        Ok(own.into_iter().chain(shared).collect())
     }
 
     /// A name with its database and schema; `None` when there is no such database. The name of a
@@ -235,7 +241,10 @@ impl Connection {
                 Err(error) => return Err(self.engine_cause(&error)),
             },
         };
-        let schema = name.schema().map_or(DEFAULT_SCHEMA, |schema| &schema.text).to_owned();
+        let schema = match name.schema() {
+            Some(schema) => schema.text.to_string(),
+            None => self.default_schema(&database).unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()),
+        };
         Ok(Some(QualifiedName { database, schema, name: text }))
     }
 

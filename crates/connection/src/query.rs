@@ -17,6 +17,7 @@ mod failure;
 mod function_body;
 mod functions;
 mod kept_plan;
+mod my_permissions;
 mod plan_text;
 mod prepared;
 mod rows;
@@ -33,4 +34,4 @@ pub use prepared::{
 };
 pub use rows::{column_infos, columns_of, has_row, send_planned, send_rows, single_value};
 pub use surroundings::{QuerySurroundings, ViewName, refused, view};
-pub use system_view::object as system_view;
+pub use system_view::{Reader, object as system_view};

@@ -30,6 +30,8 @@ pub struct Server {
     pub collation: Collation,
     /// Who may log in.
     pub logins: Mutex<Logins>,
+    /// Grows with every change of logins and of permissions on the server.
+    pub logins_version: AtomicU64,
     /// The process around it.
     pub hooks: Arc<dyn Hooks>,
     /// Of the last transaction; those of the server's sessions never meet.
@@ -65,6 +67,7 @@ impl Server {
             product,
             collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS,
             logins: Mutex::new(logins),
+            logins_version: AtomicU64::new(0),
             hooks,
             last_descriptor: AtomicU64::new(0),
             connections: AtomicU64::new(0),
@@ -150,9 +153,30 @@ impl Server {
         let mut logins = lock(&self.logins);
         let mut changed = logins.clone();
         change(&mut changed);
-        self.hooks.store_logins(&changed.to_text())?;
+        match self.keeps_logins()? {
+            true => {
+                let stored = self.instance.store_logins(&changed.to_rows());
+                stored.map_err(|error| error.to_string())?;
+            }
+            false => self.hooks.store_logins(&changed.to_text())?,
+        }
         *logins = changed;
+        self.note_logins();
         Ok(())
+    }
+
+    /// Does master keep the logins? One that was made before it did does not.
+    ///
+    /// # Errors
+    /// master cannot be read.
+    pub fn keeps_logins(&self) -> Result<bool, String> {
+        let kept = self.instance.logins().map_err(|error| error.to_string())?;
+        Ok(kept.is_some())
+    }
+
+    /// Logins, or permissions on the server, have changed.
+    pub fn note_logins(&self) {
+        self.logins_version.fetch_add(1, Ordering::AcqRel);
     }
 
     /// A descriptor for a new transaction; never 0.

@@ -161,16 +161,18 @@ impl<'r> Run<'r> {
         }
         let options = self.connection.options.clone();
         let database = self.connection.database.clone();
+        let security = self.connection.security_depth();
         self.connection.nesting += 1;
         self.connection.identities.enter();
         let done = work(self);
         self.connection.identities.leave();
         self.connection.drop_temporary_from(self.connection.nesting);
         self.connection.nesting = self.connection.nesting.saturating_sub(1);
+        self.connection.restore_security(security);
         self.connection.options = options;
         self.connection.apply_options();
         if self.connection.database != database {
-            self.change_database(&database)?;
+            self.return_to_database(&database)?;
         }
         done.map_err(as_statement)
     }
@@ -180,8 +182,17 @@ impl<'r> Run<'r> {
         Values { connection: self.connection, frame }
     }
 
-    /// Makes another database the current one, and tells the client.
+    /// Makes another database the current one, where the session has a user, and tells the client.
     pub fn change_database(&mut self, name: &str) -> Result<(), Stop> {
+        let server = self.connection.server.clone();
+        if let Ok(database) = server.instance.database(name) {
+            self.connection.verify_access(&database)?;
+        }
+        self.return_to_database(name)
+    }
+
+    /// The same of one that the session was let into before.
+    fn return_to_database(&mut self, name: &str) -> Result<(), Stop> {
         let connection = &mut *self.connection;
         let server = connection.server.clone();
         let used = server.instance.use_database(&mut connection.session, name);

@@ -10,11 +10,13 @@ mod column;
 mod constraint;
 mod create_table;
 mod drop;
+mod guard;
 mod index;
 mod key;
 mod module;
 mod names;
 mod options;
+mod permission;
 mod problem;
 mod reference;
 mod schema;
@@ -35,10 +37,11 @@ use extentdb_connection::output::StatementCode;
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
 
+use guard::Guarded;
 use problem::{Defined, Problem};
 
 /// Syntax of a statement that defines something.
-trait Define: Send + Sync {
+trait Define: Guarded + Send + Sync {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined;
 
     /// What clients are told that it was.
@@ -82,6 +85,8 @@ pub fn compile(script: &Script, statement: &Statement) -> Option<Box<dyn Step>> 
         StatementKind::CreateType(create) => step(script, statement, (**create).clone()),
         StatementKind::Sequence(sequence) => step(script, statement, (**sequence).clone()),
         StatementKind::CreateSynonym(create) => step(script, statement, (**create).clone()),
+        StatementKind::Permission(permission) => step(script, statement, (**permission).clone()),
+        StatementKind::AlterAuthorization(alter) => step(script, statement, (**alter).clone()),
         StatementKind::DropObjects(drop) => return drop_objects(script, statement, drop),
         _ => return None,
     })
@@ -122,6 +127,7 @@ pub fn create_table(
     create: &extentdb_tsql::syntax::CreateTable,
 ) -> Result<(), Stop> {
     let mut ddl = Ddl { run, text: "", start: 0, line: 0 };
+    ddl.permit(create)?;
     create.define(&mut ddl).map_err(|problem| ddl.raised(problem, frame))
 }
 
@@ -141,6 +147,7 @@ impl<S: Define> Step for Definition<S> {
         }
         run.connection.begin_implicit(run.output)?;
         let mut ddl = Ddl { run, text: &self.text, start: self.start, line: self.line };
+        ddl.permit(&self.syntax)?;
         if let Err(problem) = self.syntax.define(&mut ddl) {
             return Err(ddl.raised(problem, frame));
         }
@@ -150,6 +157,11 @@ impl<S: Define> Step for Definition<S> {
 }
 
 impl Ddl<'_, '_> {
+    /// Refuses what the session may not define.
+    fn permit(&mut self, syntax: &impl Guarded) -> Result<(), Cause> {
+        if self.connection().is_sysadmin() { Ok(()) } else { syntax.verify(self) }
+    }
+
     fn connection(&mut self) -> &mut Connection {
         self.run.connection
     }

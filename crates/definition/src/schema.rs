@@ -10,22 +10,16 @@ use super::problem::{Defined, Problem};
 use super::{Ddl, Define, written};
 use extentdb_connection::cause::{Cause, DefinitionCause};
 use extentdb_connection::objects::QualifiedName;
-
-/// The only owner of schemas.
-const OWNER: &str = "dbo";
+use extentdb_connection::security::DBO;
+use extentdb_connection::security::permission::code;
 
 impl Define for CreateSchema {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
-        if let Some(owner) = &self.owner
-            && !owner.text.eq_ignore_ascii_case(OWNER)
-        {
-            let name = owner.text.to_string();
-            return Err(DefinitionCause::CannotFindPrincipal { kind: "user", name }.into());
-        }
         let Some(name) = self.name.as_ref().or(self.owner.as_ref()) else { return Ok(()) };
         let database = ddl.session().database().clone();
+        let owner = ddl.schema_owner(self.owner.as_ref())?;
         let made = ddl.in_scope(&database, |ddl| {
-            ddl.session().create_schema(&name.text)?;
+            ddl.session().create_schema_of(&name.text, owner)?;
             self.elements.iter().try_for_each(|element| ddl.schema_element(name, element))
         });
         made.map_err(|problem| problem.then(DefinitionCause::SchemaNotCreated))
@@ -33,6 +27,25 @@ impl Define for CreateSchema {
 }
 
 impl Ddl<'_, '_> {
+    /// The owner of a new schema: who makes it, or who is named.
+    fn schema_owner(&mut self, name: Option<&Name>) -> Result<i32, Cause> {
+        let database = self.session().database().clone();
+        let rights = self.rights(&database)?;
+        let Some(name) = name else { return Ok(rights.user.unwrap_or(DBO)) };
+        let found = rights.model().principal(&name.text);
+        match found {
+            Some(own)
+                if rights.is(own.id) || rights.has_on_principal(own.id, code::IMPERSONATE) =>
+            {
+                Ok(own.id)
+            }
+            _ => {
+                let name = name.text.to_string();
+                Err(DefinitionCause::CannotFindPrincipal { kind: "user", name }.into())
+            }
+        }
+    }
+
     /// Makes an object of a schema that was just made.
     fn schema_element(&mut self, schema: &Name, element: &SchemaElement) -> Defined {
         match element {
@@ -49,7 +62,13 @@ impl Ddl<'_, '_> {
                 let text = define.source.of(self.text).to_owned();
                 self.define_module(define.verb, &define.module, &at, &text)
             }
-            SchemaElement::Permission(_) => Err(Cause::not_supported("permissions").into()),
+            SchemaElement::Permission(permission) => {
+                let mut permission = (**permission).clone();
+                if let Some(on) = permission.on.as_mut().filter(|on| on.class.is_none()) {
+                    on.name = in_schema(&on.name, schema)?;
+                }
+                self.permission(&permission)
+            }
         }
     }
 

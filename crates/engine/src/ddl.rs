@@ -11,6 +11,7 @@ pub(crate) mod index;
 pub(crate) mod modify_file;
 pub(crate) mod module;
 pub(crate) mod off_row;
+pub(crate) mod principal;
 pub(crate) mod property;
 pub(crate) mod rebase;
 pub(crate) mod remove_file;

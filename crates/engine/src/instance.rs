@@ -28,6 +28,7 @@ mod decisions;
 pub(crate) mod files;
 mod from_model;
 pub(crate) mod info;
+pub(crate) mod logins;
 mod mount;
 pub(crate) mod registry;
 mod start;

@@ -16,6 +16,16 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
+/// Removes a file that may be there.
+pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::File { path: path.to_owned(), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Makes a folder with those above it.
 pub(crate) fn create_folder(path: &Path) -> Result<(), Error> {
     fs::create_dir_all(path).map_err(|source| Error::File { path: path.to_owned(), source })

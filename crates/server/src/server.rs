@@ -95,7 +95,7 @@ pub fn start(
         files::create_folder(&settings.data)?;
     }
     let instance = Instance::start(instance_options(&settings))?;
-    let (logins, generated_password) = logins(&settings, &log)?;
+    let (logins, generated_password) = logins(&settings, &log, &instance)?;
     let address = SocketAddr::new(address(&settings, &logins)?, settings.port);
     let shutdown = watch::Sender::new(false);
     let connections = Arc::new(Connections::default());
@@ -106,11 +106,14 @@ pub fn start(
         logins: path,
         log: log.clone(),
     };
-    let stored = process.store_logins(&logins.to_text());
-    stored.map_err(|what| Error::Setting { name: LOGINS_FILE.to_owned(), what })?;
     let product = product(&settings);
     let tls = Tls::new(&settings, certificate_names(&product))?;
     let server = Server::new(instance, product, logins, Arc::new(process));
+    let stored = server.change_logins(|_| ());
+    stored.map_err(|what| Error::Setting { name: LOGINS_FILE.to_owned(), what })?;
+    if server.keeps_logins().unwrap_or(false) && !settings.is_ephemeral {
+        files::remove_if_there(&settings.data.join(LOGINS_FILE))?;
+    }
     server.set_memory_limits(memory_limits(&settings));
     for database in mounted {
         let name = database.files.mount(&server, database.name.as_deref())?.name().to_owned();
@@ -195,12 +198,21 @@ fn memory_limits(settings: &Settings) -> MemoryLimits {
 }
 
 /// The logins, and the password of sa when it was made just now.
-fn logins(settings: &Settings, log: &ErrorLog) -> Result<(Logins, Option<String>), Error> {
+/// The logins: those of master, or of the file that was there before master kept them.
+fn logins(
+    settings: &Settings,
+    log: &ErrorLog,
+    instance: &Instance,
+) -> Result<(Logins, Option<String>), Error> {
+    let kept = instance.logins()?.filter(|rows| !rows.is_empty());
     let stored = match settings.is_ephemeral {
         true => None,
         false => files::read(&settings.data.join(LOGINS_FILE))?,
     };
-    let mut logins = stored.as_deref().map(Logins::from_text).unwrap_or_default();
+    let mut logins = match kept {
+        Some(rows) => Logins::from_rows(&rows),
+        None => stored.as_deref().map(Logins::from_text).unwrap_or_default(),
+    };
     if let Some(sa) = logins.named(SA) {
         let is_other = settings.sa_password.as_ref().is_some_and(|it| !sa.password.is(it));
         if is_other {
@@ -227,6 +239,7 @@ fn logins(settings: &Settings, log: &ErrorLog) -> Result<(Logins, Option<String>
         database: DEFAULT_DATABASE.to_owned(),
         is_enabled: true,
         is_local_only: generated.is_some() || weakness.is_some(),
+        ..Login::sa()
     });
     Ok((logins, generated))
 }

@@ -9,6 +9,7 @@ mod bulk_load;
 mod command;
 mod flow;
 pub mod offline;
+mod principal;
 mod procedure;
 mod run;
 mod statement;

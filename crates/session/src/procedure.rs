@@ -4,6 +4,7 @@
 //! |---|---|
 //! | sp_executesql | `execute_sql.rs` |
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
+//! | sp_adduser, sp_addrole, sp_addrolemember … | `principal.rs` |
 //! | sp_rename | `rename.rs` |
 //! | sp_addextendedproperty … | `extended_property.rs` |
 //! | sp_getapplock, sp_releaseapplock | `app_lock.rs` |
@@ -28,6 +29,7 @@ mod given;
 mod help_text;
 mod parameters;
 mod prepare;
+mod principal;
 mod rename;
 mod session_context;
 mod stored;
@@ -37,12 +39,14 @@ mod undeclared;
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
 
+use crate::principal::not_permitted;
 use extentdb_connection::cause::{Cause, Effect};
 use extentdb_connection::frame::Frame;
 use extentdb_connection::message::Message;
 use extentdb_connection::output::{OutputValue, Scope, StatementCode};
 use extentdb_connection::request::{Argument, ProcedureCall};
 use extentdb_connection::scalar::converted;
+use extentdb_connection::security::permission::code;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Raised, Stop};
 
@@ -141,7 +145,11 @@ pub(crate) fn run(
     if let Some(call) = known.as_deref().and_then(catalog::named) {
         return call.run(run, arguments, caller);
     }
+    if let Some(procedure) = known.as_deref().and_then(principal::named) {
+        return principal::run(run, arguments, procedure);
+    }
     if let Some(action) = known.as_deref().and_then(extended_property::Action::of) {
+        verify_definer(run)?;
         return extended_property::run(run, arguments, action);
     }
     match known.as_deref() {
@@ -150,7 +158,10 @@ pub(crate) fn run(
         Some("sp_prepexec") => prepare::prepare_and_execute(run, arguments, caller),
         Some("sp_execute") => prepare::execute(run, arguments, caller),
         Some("sp_unprepare") => prepare::unprepare(run, arguments),
-        Some("sp_rename") => rename::run(run, arguments),
+        Some("sp_rename") => {
+            verify_definer(run)?;
+            rename::run(run, arguments)
+        }
         Some("sp_getapplock") => app_lock::get(run, arguments),
         Some("sp_releaseapplock") => app_lock::release(run, arguments),
         Some("sp_set_session_context") => session_context::run(run, arguments),
@@ -175,6 +186,15 @@ pub(crate) fn run(
             }
         },
     }
+}
+
+/// Refuses who may not change definitions in the current database: these procedures are for
+/// db_owner and db_ddladmin, not for the owners of single objects.
+fn verify_definer(run: &Run<'_>) -> Result<(), Cause> {
+    let database = run.connection.session.database().clone();
+    let may = run.connection.is_sysadmin()
+        || run.connection.rights(&database)?.has_on_database(code::ALTER_ANY_SCHEMA);
+    if may { Ok(()) } else { Err(not_permitted()) }
 }
 
 /// Runs a system procedure where another database is the current one.
@@ -208,6 +228,7 @@ fn in_other_database(name: &str) -> Option<(String, String)> {
 fn is_catalog_or_text(name: &str) -> bool {
     catalog::named(name).is_some()
         || extended_property::Action::of(name).is_some()
+        || principal::named(name).is_some()
         || matches!(
             name,
             "sp_executesql"

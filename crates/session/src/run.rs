@@ -102,6 +102,10 @@ fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
                 .map_err(|failure| located(failure.cause, failure.line))
         }
     };
+    if matches!(text.source, Source::Text(_)) {
+        // Text is nobody's, wherever it runs.
+        run.connection.security.chain = None;
+    }
     let name = match text.source {
         Source::Text(_) => "",
         Source::Procedure { name, .. } => name,

@@ -12,11 +12,14 @@ mod database;
 mod dbcc;
 mod execute;
 mod file_spec;
+mod guard;
 mod hints;
+pub(crate) mod impersonate;
 mod insert_bulk;
 mod login;
 mod message;
 mod name;
+mod principal;
 mod query;
 mod select;
 mod select_into;
@@ -60,6 +63,11 @@ pub(crate) fn compile(context: &Context<'_>) -> Compiled {
     if let Some(step) = extentdb_definition::compile(context.script, context.statement) {
         return Ok(step);
     }
+    let step = compiled(context)?;
+    Ok(guard::guarded(&context.statement.kind, step))
+}
+
+fn compiled(context: &Context<'_>) -> Compiled {
     match &context.statement.kind {
         StatementKind::Select(select) => match select_into::into_of(&select.query) {
             Some(into) => select_into::compile(&select.query, into, &select.option),
@@ -77,6 +85,8 @@ pub(crate) fn compile(context: &Context<'_>) -> Compiled {
         StatementKind::Commit(commit) => transaction::commit(context, commit),
         StatementKind::Rollback(rollback) => transaction::roll_back(context, rollback),
         StatementKind::SaveTransaction(save) => transaction::save(context, save),
+        StatementKind::ExecuteAs(execute_as) => impersonate::execute_as(context, execute_as),
+        StatementKind::Revert(revert) => impersonate::revert(context, revert),
         StatementKind::Use(target) => database::use_database(target),
         StatementKind::Admin(admin) => database::admin(context, admin),
         StatementKind::DropObjects(drop) => database::drop_objects(context, drop),

@@ -4,6 +4,8 @@ use extentdb_engine::ReferentialAction;
 use extentdb_engine::model::{IndexKind, ObjectType};
 
 const PERMISSIONS: &str = include_str!("../data/permissions.tsv");
+/// Class, code, name.
+const CLASSES: &str = include_str!("../data/permission_classes.tsv");
 
 /// `sys.objects.type_desc`.
 pub(crate) fn object_type(kind: ObjectType) -> Option<&'static str> {
@@ -162,6 +164,33 @@ pub(crate) fn property_class(class: u8) -> Option<&'static str> {
 pub(crate) fn permission(code: &str) -> Option<&'static str> {
     let mut lines = PERMISSIONS.lines().filter_map(|line| line.split_once('\t'));
     lines.find(|(own, _)| *own == code).map(|(_, name)| name)
+}
+
+/// Class, code and name of each permission.
+pub(crate) fn permissions() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    CLASSES.lines().filter_map(|line| {
+        let mut fields = line.split('\t');
+        Some((fields.next()?, fields.next()?, fields.next()?))
+    })
+}
+
+/// The code of a permission by its name, in a class of securables.
+#[must_use]
+pub fn permission_code(class: &str, name: &str) -> Option<&'static str> {
+    let is_it = |own: &(&str, &str, &str)| own.0 == class && own.2.eq_ignore_ascii_case(name);
+    permissions().find(is_it).map(|own| own.1)
+}
+
+/// Codes and names of all permissions of a class of securables.
+#[must_use]
+pub fn permissions_of(class: &str) -> Vec<(&'static str, &'static str)> {
+    permissions().filter(|own| own.0 == class).map(|own| (own.1, own.2)).collect()
+}
+
+/// The codes of all permissions of a class of securables.
+#[must_use]
+pub fn permission_codes(class: &str) -> Vec<&'static str> {
+    permissions().filter(|own| own.0 == class).map(|own| own.1).collect()
 }
 
 /// Is it the name of a permission, or the word for any?

@@ -178,8 +178,8 @@ pub struct LoginFacts {
     pub database: String,
     /// When it was made and changed.
     pub dates: Option<(DateTime, DateTime)>,
-    /// Is it a member of the server role sysadmin?
-    pub is_sysadmin: bool,
+    /// Principal ids of the server roles that it is a member of; 3 is sysadmin.
+    pub roles: Vec<i32>,
 }
 
 impl LoginFacts {
@@ -193,7 +193,7 @@ impl LoginFacts {
             is_disabled: false,
             database: "master".to_owned(),
             dates: None,
-            is_sysadmin: true,
+            roles: vec![3],
         }
     }
 }

@@ -20,7 +20,7 @@ mod source;
 mod value;
 mod view;
 
-pub use code::is_permission;
+pub use code::{is_permission, permission_code, permission_codes, permissions_of};
 pub use content::Content;
 pub use error::Error;
 pub use facts::{

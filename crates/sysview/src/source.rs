@@ -1,11 +1,13 @@
 //! What views read.
 
-use extentdb_base::DatabaseId;
-use extentdb_base::sync::Arc;
-use extentdb_engine::model::{CatalogModel, ObjectModel};
-use extentdb_engine::{Database, DatabaseInfo, Instance};
+use std::collections::BTreeSet;
 
-use crate::facts::{Facts, NoFacts};
+use extentdb_base::sync::Arc;
+use extentdb_base::{DatabaseId, SessionId};
+use extentdb_engine::model::{CatalogModel, ObjectModel};
+use extentdb_engine::{Database, DatabaseInfo, Instance, SessionHandle};
+
+use crate::facts::{Facts, LoginFacts, NoFacts};
 
 /// What views read: a server, and one of its databases with its catalog.
 #[derive(Clone)]
@@ -20,6 +22,14 @@ pub struct Source<'s> {
     pub facts: &'s dyn Facts,
     /// What the server calls the database.
     name: String,
+    /// Objects that the reader does not see.
+    hidden: BTreeSet<i32>,
+    /// Modules whose texts the reader does not see.
+    hidden_texts: BTreeSet<i32>,
+    /// The login that the reader sees beside sa; `None` for all.
+    only_login: Option<i32>,
+    /// The session that the reader sees; `None` for all.
+    only_session: Option<SessionId>,
 }
 
 impl<'s> Source<'s> {
@@ -33,13 +43,58 @@ impl<'s> Source<'s> {
         let id = database.locks().database();
         let info = instance.databases().into_iter().find(|info| info.id == id);
         let name = info.map_or_else(|| database.name().to_owned(), |info| info.name);
-        Source { instance, database, model, facts: &NoFacts, name }
+        Source {
+            instance,
+            database,
+            model,
+            facts: &NoFacts,
+            name,
+            hidden: BTreeSet::new(),
+            hidden_texts: BTreeSet::new(),
+            only_login: None,
+            only_session: None,
+        }
     }
 
     /// With what the crate above knows.
     #[must_use]
     pub fn with_facts(self, facts: &'s dyn Facts) -> Source<'s> {
         Source { facts, ..self }
+    }
+
+    /// Without these objects, without the texts of these modules, with one login and sa alone.
+    #[must_use]
+    pub fn without(
+        self,
+        hidden: BTreeSet<i32>,
+        hidden_texts: BTreeSet<i32>,
+        only_login: Option<i32>,
+    ) -> Source<'s> {
+        Source { hidden, hidden_texts, only_login, ..self }
+    }
+
+    /// With one session alone; `None` for all.
+    #[must_use]
+    pub fn only_session(self, only_session: Option<SessionId>) -> Source<'s> {
+        Source { only_session, ..self }
+    }
+
+    /// The sessions that the reader sees.
+    pub(crate) fn sessions(&self) -> Vec<Arc<SessionHandle>> {
+        let is_seen = |it: &Arc<SessionHandle>| self.only_session.is_none_or(|own| it.id() == own);
+        self.instance.sessions().into_iter().filter(is_seen).collect()
+    }
+
+    /// The logins that the reader sees.
+    pub(crate) fn logins(&self) -> Vec<LoginFacts> {
+        let is_seen =
+            |it: &LoginFacts| self.only_login.is_none_or(|own| it.id == own || it.id == 1);
+        self.facts.logins().into_iter().filter(is_seen).collect()
+    }
+
+    /// The text of a module, where the reader sees it.
+    pub(crate) fn sees_text(&self, object: &ObjectModel) -> bool {
+        !self.hidden_texts.contains(&object.object.id.0)
     }
 
     /// The id of the current database.
@@ -59,7 +114,8 @@ impl<'s> Source<'s> {
 
     /// The objects of the database, by id.
     pub(crate) fn objects(&self) -> Vec<&'s Arc<ObjectModel>> {
-        let mut objects: Vec<_> = self.model.objects().collect();
+        let is_seen = |it: &&Arc<ObjectModel>| !self.hidden.contains(&it.object.id.0);
+        let mut objects: Vec<_> = self.model.objects().filter(is_seen).collect();
         objects.sort_by_key(|model| model.object.id);
         objects
     }

@@ -4,6 +4,7 @@ use extentdb_tsql::syntax::Delete;
 
 use super::output::{BoundOutput, OutputRows};
 use super::target::TargetRows;
+use crate::access;
 use crate::binder::Binder;
 use crate::error::Result;
 use crate::logical::{Column, Relation, ValueId};
@@ -46,6 +47,10 @@ impl Binder<'_> {
         let mut relation = self.dml_filtered(relation, delete.filter.as_ref())?;
         if let Some(top) = &delete.top {
             relation = self.top(relation, top, None)?;
+        }
+        access::verify_delete(&stored, delete.target.span)?;
+        if !delete.outputs.is_empty() {
+            access::verify_output(&stored, delete.target.span)?;
         }
         let deleted = self.row_columns(&stored);
         let rows = OutputRows {

@@ -11,6 +11,7 @@ use extentdb_types::SqlType;
 use super::output::{BoundOutput, OutputRows};
 use super::query_target::TargetNames;
 use super::target::model_column;
+use crate::access;
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
 use crate::from::kinds;
@@ -60,6 +61,10 @@ impl Binder<'_> {
             self.add_common_tables(with)?;
         }
         let (stored, names, check) = self.insert_target(&insert.target)?;
+        access::verify_insert(&stored, insert.target.span)?;
+        if !insert.outputs.is_empty() {
+            access::verify_output(&stored, insert.target.span)?;
+        }
         let hints = self.hints(&insert.target.hints)?;
         let ordinals = self.listed(&stored, &names, insert)?;
         let source = match &insert.source {

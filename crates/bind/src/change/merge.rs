@@ -15,6 +15,7 @@ use super::insert::ColumnSource;
 use super::output::{BoundOutput, OutputRows};
 use super::query_target::TargetNames;
 use super::update::SetColumn;
+use crate::access;
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Computed, JoinKind, Relation, ValueId};
@@ -144,6 +145,7 @@ impl Binder<'_> {
         for clause in &merge.clauses {
             clauses.push(self.merge_clause(merge, &stored, clause, &mut stage)?);
         }
+        verify_access(merge, &stored, &clauses)?;
         let mut deleted = self.row_columns(&stored);
         let mut inserted = self.row_columns(&stored);
         // A row that is inserted has no values from before, one that is deleted none after.
@@ -314,5 +316,27 @@ impl Binder<'_> {
             });
         }
         Ok(BoundAction::Insert(sources, given))
+    }
+}
+
+/// What the clauses do may be done.
+fn verify_access(merge: &Merge, stored: &StoredTable, clauses: &[BoundMergeClause]) -> Result<()> {
+    let span = merge.target.span;
+    for clause in clauses {
+        match &clause.action {
+            BoundAction::Delete => access::verify_delete(stored, span)?,
+            BoundAction::Insert(..) => access::verify_insert(stored, span)?,
+            BoundAction::Update(columns) => {
+                for (ordinal, _) in columns {
+                    let name = stored.table.columns().into_iter().nth(*ordinal);
+                    let name = name.map(|(name, _)| name).unwrap_or_default();
+                    access::verify_update(stored, &name, span)?;
+                }
+            }
+        }
+    }
+    match merge.outputs.is_empty() {
+        true => Ok(()),
+        false => access::verify_output(stored, span),
     }
 }

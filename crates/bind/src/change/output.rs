@@ -6,6 +6,7 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_types::SqlType;
 
+use crate::access;
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::Column;
@@ -110,6 +111,7 @@ impl Binder<'_> {
                     return Err(Cause::Prefix { prefix }.at(*span));
                 };
                 for own in &source.columns {
+                    access::verify_readable(own, *span)?;
                     values.push(Scalar::parameter(parameter(&own.column)));
                     outputs.push(Output {
                         name: own.name.clone(),
@@ -158,6 +160,7 @@ impl Binder<'_> {
         let target =
             extentdb_tsql::syntax::Target { kind: into.target.clone(), hints: Vec::new(), span };
         let stored = self.target(&target)?;
+        access::verify_insert(&stored, span)?;
         let columns = stored.table.columns();
         let mut ordinals = Vec::new();
         if into.columns.is_empty() {

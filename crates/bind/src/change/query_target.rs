@@ -132,6 +132,7 @@ impl Binder<'_> {
             database: table.database.clone(),
             table: table.table.clone(),
             object: table.object.clone(),
+            accesses: table.accesses.clone(),
         };
         Ok(TargetRows {
             stored,

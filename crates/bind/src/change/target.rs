@@ -106,6 +106,7 @@ impl Binder<'_> {
             database: table.database.clone(),
             table: table.table.clone(),
             object: table.object.clone(),
+            accesses: table.accesses.clone(),
         };
         let names = names.unwrap_or_default();
         Ok(TargetRows { stored, relation, sources, locator, names, check: None })

@@ -10,6 +10,7 @@ use extentdb_types::SqlType;
 use super::output::{BoundOutput, OutputRows};
 use super::query_target::TargetNames;
 use super::target::{TargetRows, model_column};
+use crate::access;
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Relation, ValueId};
@@ -76,6 +77,14 @@ impl Binder<'_> {
         let mut variables = Vec::new();
         for set in &update.sets {
             self.set_item(&stored, &names, set, &mut stage, &mut columns, &mut variables)?;
+        }
+        for set in &columns {
+            let name = stored.table.columns().into_iter().nth(set.ordinal);
+            let name = name.map(|(name, _)| name).unwrap_or_default();
+            access::verify_update(&stored, &name, update.target.span)?;
+        }
+        if !update.outputs.is_empty() {
+            access::verify_output(&stored, update.target.span)?;
         }
         let relation = stage.upon(relation);
         let deleted = self.row_columns(&stored);

@@ -19,7 +19,12 @@ use crate::system::{SystemSource, SystemTables, object};
 
 /// Class of `sysmultiobjrefs`: the dependent principal is a member of the other one. Observed in
 /// real files of versions 655 and 661, where dbo (1) is a member of db_owner (16384).
-const CLASS_ROLE_MEMBER: i64 = 25;
+pub const CLASS_ROLE_MEMBER: u8 = 25;
+
+/// Classes of `syssingleobjrefs`: the principal that a schema or a role belongs to.
+pub const CLASS_SCHEMA_OWNER: u8 = 50;
+/// See [`CLASS_SCHEMA_OWNER`].
+pub const CLASS_ROLE_OWNER: u8 = 51;
 
 /// Files what synonyms stand for.
 pub(super) fn sort(object: &Object, texts: &Texts, catalog: &mut Catalog) {
@@ -49,6 +54,7 @@ impl Descriptions {
             principals: loader.owners(),
             permissions: loader.permissions(),
             role_members: loader.role_members(),
+            owners: loader.owned(),
             properties: loader.properties(),
             statistics: loader.statistics(),
             parameters: loader.parameters(&types, &schemas),
@@ -63,7 +69,8 @@ impl Loader<'_> {
         self.tables.each(object::SYSOWNERS, &mut self.faults, |row| {
             if let (Some(id), Some(name), Some(kind)) = (row.int32(1), row.text(2), row.ascii(3)) {
                 let default_schema = row.text(6).filter(|schema| !schema.is_empty());
-                out.push(Principal { id, name, kind, default_schema });
+                let sid = row.bytes(4).map(|bytes| bytes.into_owned()).unwrap_or_default();
+                out.push(Principal { id, name, kind, sid, default_schema });
             }
         });
         out
@@ -87,9 +94,23 @@ impl Loader<'_> {
         let mut out = Vec::new();
         self.tables.each(object::SYSMULTIOBJREFS, &mut self.faults, |row| {
             if let (Some(CLASS_ROLE_MEMBER), Some(member), Some(role)) =
-                (row.int(1), row.int32(2), row.int32(4))
+                (row.int8(1), row.int32(2), row.int32(4))
             {
                 out.push((role, member));
+            }
+        });
+        out
+    }
+
+    /// The owners of schemas and roles.
+    fn owned(&mut self) -> BTreeMap<(u8, i32), i32> {
+        let mut out = BTreeMap::new();
+        self.tables.each(object::SYSSINGLEOBJREFS, &mut self.faults, |row| {
+            let of = (row.int8(1), row.int32(2), row.int32(4));
+            if let (Some(class @ (CLASS_SCHEMA_OWNER | CLASS_ROLE_OWNER)), Some(id), Some(owner)) =
+                of
+            {
+                out.insert((class, id), owner);
             }
         });
         out

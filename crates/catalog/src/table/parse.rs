@@ -43,7 +43,7 @@ pub fn later_tables(collation: u32) -> Result<Vec<TableDefinition>, DefinitionEr
 }
 
 /// Base tables of `master` besides those of every database: the databases of the instance
-/// (`sysdbreg`) and their files (`sysbrickfiles`).
+/// (`sysdbreg`), their files (`sysbrickfiles`), its logins (`sysxlgns`).
 ///
 /// # Errors
 /// The embedded table is damaged.

@@ -71,7 +71,7 @@ fn tables_of_master_have_their_known_offsets() {
         let layout = table.layout(&table.indexes[0]);
         layout.row.column(table.column_id(column).unwrap()).unwrap().leaf.offset
     };
-    let [files, databases] = tables.as_slice() else { panic!("two tables") };
+    let [files, databases, logins] = tables.as_slice() else { panic!("three tables") };
     assert_eq!(["status", "filetype", "growth"].map(|name| offset(files, name)), [24, 28, 38]);
     assert_eq!(
         ["pname", "firstupdatelsn", "forkvc"].map(|name| offset(files, name)),
@@ -79,6 +79,10 @@ fn tables_of_master_have_their_known_offsets() {
     );
     assert_eq!(["name", "crdate", "svcbrkrguid"].map(|name| offset(databases, name)), [-1, 20, 36]);
     assert_eq!(["sid", "scope", "cmptlevel"].map(|name| offset(databases, name)), [-2, 52, 56]);
+    assert_eq!(
+        ["status", "type", "modate", "pwdhash"].map(|it| offset(logins, it)),
+        [8, 12, 21, -5]
+    );
 }
 
 #[test]

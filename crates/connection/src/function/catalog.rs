@@ -15,12 +15,15 @@ use extentdb_types::Datum;
 use crate::cause::Cause;
 use crate::frame::Values;
 use crate::objects::{DEFAULT_SCHEMA, TEMPDB, is_global_temporary, is_temporary};
+use crate::security::Rights;
 use crate::variant;
 
 /// A database with its catalog.
 pub(super) struct Catalog {
     pub database: Arc<Database>,
     pub model: Arc<CatalogModel>,
+    /// What the session sees; `None` for everything.
+    rights: Option<Arc<Rights>>,
 }
 
 /// An object of a database, or a view of the product.
@@ -79,7 +82,20 @@ impl Catalog {
 
     fn of(at: Values<'_>, database: Arc<Database>) -> Result<Catalog, Cause> {
         let model = database.model().map_err(|error| at.connection.engine_cause(&error))?;
-        Ok(Catalog { database, model })
+        let rights = match at.connection.is_sysadmin() {
+            true => None,
+            false => Some(at.connection.rights(&database)?).filter(|rights| !rights.is_dbo()),
+        };
+        Ok(Catalog { database, model, rights })
+    }
+
+    fn sees(&self, object: &ObjectModel) -> bool {
+        self.rights.as_ref().is_none_or(|rights| rights.sees(object))
+    }
+
+    /// Does the session see the text of a module?
+    pub(super) fn sees_text(&self, object: &ObjectModel) -> bool {
+        self.rights.as_ref().is_none_or(|rights| rights.sees_text(object))
     }
 
     /// The database that a name is looked up in.
@@ -95,7 +111,7 @@ impl Catalog {
     pub(super) fn object(&self, id: Option<i64>) -> Option<Item<'_>> {
         let id = i32::try_from(id?).ok()?;
         match self.model.object_by_id(ObjectId(id)) {
-            Some(object) => Some(Item::Stored(object)),
+            Some(object) => self.sees(object).then_some(Item::Stored(object)),
             None => {
                 let mut views = extentdb_sysview::views();
                 views.find(|view| view.object_id() == id).map(Item::System)
@@ -105,6 +121,14 @@ impl Catalog {
 
     /// An object by its name.
     pub(super) fn named_object(&self, at: Values<'_>, name: &ObjectName) -> Option<Item<'_>> {
+        let own = match name.schema() {
+            None => at.connection.default_schema(&self.database),
+            Some(_) => None,
+        };
+        let found = own.and_then(|own| self.model.object(&own, &name.name.text));
+        if let Some(object) = found.filter(|object| self.sees(object)) {
+            return Some(Item::Stored(object));
+        }
         let schema = name.schema().map_or(DEFAULT_SCHEMA, |schema| &schema.text);
         let text = &*name.name.text;
         let is_local = is_temporary(text) && !is_global_temporary(text);
@@ -116,7 +140,7 @@ impl Catalog {
             }
         }
         if let Some(object) = self.model.object(schema, text) {
-            return Some(Item::Stored(object));
+            return self.sees(object).then_some(Item::Stored(object));
         }
         let view = extentdb_sysview::view(schema, text);
         view.or_else(|| extentdb_sysview::function(schema, text)).map(Item::System)

@@ -68,6 +68,9 @@ pub fn object_text(at: Values<'_>, written: &str) -> Result<Option<String>, Caus
 
 fn text_of(catalog: &Catalog, item: &Item<'_>) -> Option<String> {
     let object = item.stored()?;
+    if !catalog.sees_text(object) {
+        return None;
+    }
     match object.module() {
         Some(module) => module.text.clone(),
         None => of_constraint(catalog, item.id(), object.object.parent),
@@ -81,9 +84,14 @@ fn of_constraint(catalog: &Catalog, id: i32, parent: extentdb_base::ObjectId) ->
     constraints.find(|own| own.object.id.0 == id)?.definition.clone()
 }
 
+fn default_schema(at: Values<'_>) -> String {
+    let own = at.connection.default_schema(at.connection.session.database());
+    own.unwrap_or_else(|| crate::objects::DEFAULT_SCHEMA.to_owned())
+}
+
 fn schema_name(at: Values<'_>, it: Arguments<'_>) -> Given {
     if it.is_empty() {
-        return Ok(nchar(crate::objects::DEFAULT_SCHEMA));
+        return Ok(nchar(&default_schema(at)));
     }
     let catalog = Catalog::current(at)?;
     let id = number(it, 0).and_then(|id| i32::try_from(id).ok());
@@ -93,7 +101,7 @@ fn schema_name(at: Values<'_>, it: Arguments<'_>) -> Given {
 
 fn schema_id(at: Values<'_>, it: Arguments<'_>) -> Given {
     let written = match it.is_empty() {
-        true => Some(crate::objects::DEFAULT_SCHEMA.to_owned()),
+        true => Some(default_schema(at)),
         false => text(it, 0),
     };
     let catalog = Catalog::current(at)?;

@@ -7,13 +7,14 @@ use super::catalog::{database_info, number, text};
 use super::{Definition, Kind};
 use crate::format_message::{self, Substitution};
 use crate::frame::Values;
+use extentdb_base::sync::Arc;
+
 use crate::login::SA;
+use crate::security::{Identity, LoginToken};
 use crate::variant::{nchar, nchar_or_null};
 
 /// The security id of `sa`.
 const SA_SID: [u8; 1] = [1];
-/// Principal id of `sa`.
-const SA_ID: i32 = 1;
 /// Bytes of CONTEXT_INFO.
 const CONTEXT_BYTES: usize = 128;
 
@@ -37,18 +38,50 @@ fn db_id(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
 }
 
 fn login_name(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
-    match arguments.first() {
-        None => nchar(&at.connection.client.login),
-        Some(Datum::Binary(sid)) if **sid == SA_SID => nchar(SA),
-        Some(Datum::Int(1)) => nchar(SA),
-        Some(_) => Datum::Null,
+    let server = &at.connection.server;
+    let found = match arguments.first() {
+        None => return nchar(&acting_name(at)),
+        Some(Datum::Binary(sid)) if **sid == SA_SID => return nchar(SA),
+        Some(Datum::Int(1)) => return nchar(SA),
+        Some(Datum::Binary(sid)) => LoginToken::of_sid(server, sid),
+        Some(Datum::Int(id)) => server.with_logins(|logins| {
+            let own = logins.all().iter().find(|own| own.id == *id);
+            own.and_then(|own| LoginToken::named(server, &own.name.clone()))
+        }),
+        Some(_) => None,
+    };
+    found.map_or(Datum::Null, |login| nchar(&login.name))
+}
+
+/// The login that the session acts as; of a user without one, its identifier.
+fn acting_name(at: Values<'_>) -> String {
+    match at.connection.identity() {
+        Identity::Login(login) => login.name.clone(),
+        Identity::User { login: Some(login), .. } => login.name.clone(),
+        Identity::User { user, .. } => {
+            let rights = at.connection.rights(at.connection.session.database()).ok();
+            let model = rights.as_ref().map(|rights| rights.model());
+            let sid = model.and_then(|model| model.principal_by_id(user).map(|it| it.sid.clone()));
+            sid.map(|sid| sid_text(&sid)).unwrap_or_default()
+        }
     }
 }
 
-fn id_of(name: Option<String>, known: &str) -> Datum<'static> {
-    match name {
-        Some(name) if name.eq_ignore_ascii_case(known) => Datum::Int(SA_ID),
-        _ => Datum::Null,
+/// A security identifier as text: `S-1-9-3-…`.
+fn sid_text(sid: &[u8]) -> String {
+    let authority = sid.get(7).copied().unwrap_or_default();
+    let mut text = format!("S-1-{authority}");
+    for part in sid.get(8..).unwrap_or_default().as_chunks::<4>().0 {
+        text.push_str(&format!("-{}", u32::from_le_bytes(*part)));
+    }
+    text
+}
+
+/// The login of a name, or else the acting one.
+fn login_of(at: Values<'_>, arguments: &[Datum<'static>]) -> Option<Arc<LoginToken>> {
+    match arguments.is_empty() {
+        true => at.connection.acting_login(),
+        false => LoginToken::named(&at.connection.server, &text(arguments, 0)?),
     }
 }
 
@@ -105,17 +138,16 @@ pub(super) static TABLE: &[Definition] = &[
     Definition::new("suser_name", Kind::Name, |at, it| Ok(login_name(at, it)))
         .nullable()
         .of_optional(&[Kind::Int]),
-    Definition::new("system_user", Kind::Name, |at, _| Ok(nchar(&at.connection.client.login))),
+    Definition::new("system_user", Kind::Name, |at, _| Ok(nchar(&acting_name(at)))),
     Definition::new("original_login", Kind::Name, |at, _| Ok(nchar(&at.connection.client.login))),
-    Definition::new("suser_sid", Kind::Binary(85), |_, it| {
-        let is_sa = text(it, 0).is_none_or(|name| name.eq_ignore_ascii_case(SA));
-        Ok(if is_sa { Datum::Binary(SA_SID.to_vec().into()) } else { Datum::Null })
+    Definition::new("suser_sid", Kind::Binary(85), |at, it| {
+        let login = login_of(at, it);
+        Ok(login.map_or(Datum::Null, |login| Datum::Binary(login.sid.clone().into())))
     })
     .nullable()
     .of_optional(&[Kind::Name]),
     Definition::new("suser_id", Kind::Int, |at, it| {
-        let name = text(it, 0).unwrap_or_else(|| at.connection.client.login.clone());
-        Ok(id_of(Some(name), SA))
+        Ok(login_of(at, it).map_or(Datum::Null, |login| Datum::Int(login.id)))
     })
     .nullable()
     .of_optional(&[Kind::Name]),

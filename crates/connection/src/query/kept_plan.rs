@@ -2,8 +2,8 @@
 //!
 //! A plan is right while nothing has changed that it was made from: definitions (by the version of
 //! the catalog of each database that names were looked up in), options of the session, its current
-//! database. Where tables have grown or shrunk much since, another plan may be better, and the
-//! statement is planned again.
+//! database, who it acts as. Where tables have grown or shrunk much since, another plan may be
+//! better, and the statement is planned again.
 //!
 //! Invariants
 //! - The versions are read before names are resolved: a change in between makes the plan stale.
@@ -18,6 +18,7 @@ use crate::connection::Connection;
 use crate::options::SetOptions;
 use crate::output::ColumnInfo;
 use crate::query::Prepared;
+use crate::security::state::Stamp;
 
 /// Rows by which a table may always differ from what it had.
 const ROWS_SLACK: i64 = 500;
@@ -54,6 +55,7 @@ pub struct Ground {
 pub struct Basis {
     current: Arc<Database>,
     options: SetOptions,
+    security: Stamp,
     versions: Vec<(Arc<Database>, u64)>,
 }
 
@@ -88,12 +90,18 @@ impl Basis {
         let tempdb = connection.tempdb().ok()?;
         let mut versions = vec![(current.clone(), current.model_version())];
         versions.push((tempdb.clone(), tempdb.model_version()));
-        Some(Basis { current, options: connection.options.clone(), versions })
+        Some(Basis {
+            current,
+            options: connection.options.clone(),
+            security: connection.security_stamp(),
+            versions,
+        })
     }
 
     fn is_as_it_was(&self, connection: &Connection) -> bool {
         Arc::ptr_eq(&self.current, connection.session.database())
             && self.options == connection.options
+            && self.security == connection.security_stamp()
             && self.versions.iter().all(|(database, then)| database.model_version() == *then)
     }
 

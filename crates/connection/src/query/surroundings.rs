@@ -1,8 +1,9 @@
 //! What the names of a query mean here: objects of the catalog, variables, functions.
 
 use extentdb_base::sync::Arc;
+use extentdb_bind::access::{Access, Allowed};
 use extentdb_bind::surroundings::{
-    MadeRows, Object, SessionFunction, StoredTable, Surroundings, TableFunctionObject,
+    Home, MadeRows, Object, SessionFunction, StoredTable, Surroundings, TableFunctionObject,
     UserFunction, View,
 };
 use extentdb_bind::{Cause as BindCause, Error as BindError, Result as Bound};
@@ -23,8 +24,9 @@ use crate::function;
 use crate::objects::ResolvedObject;
 use crate::pending_load;
 use crate::query::functions::RowFunction;
-use crate::query::system_view;
+use crate::query::system_view::{self, Reader};
 use crate::query::user_function::StoredFunction;
+use crate::security::permission::code;
 
 /// What a query stands in.
 pub struct QuerySurroundings<'s> {
@@ -59,16 +61,25 @@ impl<'s> QuerySurroundings<'s> {
     fn stored_function(
         &mut self,
         name: &ObjectName,
-        from: Option<&Arc<Database>>,
-    ) -> Bound<Option<StoredFunction>> {
+        from: Option<&Home>,
+    ) -> Bound<Option<(StoredFunction, ResolvedObject)>> {
         let within = seen_from(name, from);
         let name = within.as_ref().unwrap_or(name);
         let found = self.connection.readable(name).map_err(|cause| refused(cause, name.span))?;
         let collation = self.environment.database_collation;
         match found {
-            Some(found) => StoredFunction::of(&found, collation, name.span),
+            Some(found) => {
+                let function = StoredFunction::of(&found, collation, name.span)?;
+                Ok(function.map(|function| (function, found)))
+            }
             None => Ok(None),
         }
+    }
+
+    /// Who reads a system view or function of a database.
+    fn reader(&self, database: &Arc<Database>, name: &ObjectName) -> Bound<Reader> {
+        let reader = self.connection.reader_of(database, name);
+        reader.map_err(|cause| refused(cause, name.span))
     }
 
     /// The number of a sequence among the functions.
@@ -88,7 +99,14 @@ impl<'s> QuerySurroundings<'s> {
         })
     }
 
-    fn resolved(&mut self, found: ResolvedObject, span: Span) -> Bound<Option<Object>> {
+    fn resolved(
+        &mut self,
+        found: ResolvedObject,
+        from: Option<&Home>,
+        span: Span,
+    ) -> Bound<Option<Object>> {
+        let accesses = self.connection.accesses_to(&found, from);
+        let accesses = accesses.map_err(|cause| refused(cause, span))?;
         if let ObjectBody::Module(module) = &found.object.body
             && found.kind() == "V"
         {
@@ -99,15 +117,19 @@ impl<'s> QuerySurroundings<'s> {
                     span,
                 ));
             };
-            let database = Some(found.database.clone());
+            let home = Some(self.connection.home_of(&found));
             let schema = Some(found.schema_name());
-            return view(text, ViewName { database, schema, name }, span).map(Some);
+            let access = accesses.into_iter().next();
+            return view(text, ViewName { home, schema, name, access }, span).map(Some);
         }
         self.reads_tables = true;
         let id = found.object.object.id;
         if found.table.is_none()
             && let Some(rows) = self.connection.server.other_rows(&found.database, id)
         {
+            if let Some(own) = accesses.iter().find(|own| own.select != Allowed::All) {
+                return Err(own.denied("SELECT").at(span));
+            }
             return Ok(Some(Object::Rows(rows)));
         }
         let table = found.into_table().map_err(|cause| refused(cause, span))?;
@@ -116,6 +138,7 @@ impl<'s> QuerySurroundings<'s> {
                 database: table.database,
                 table: table.table,
                 object: table.object,
+                accesses,
             })
         }))
     }
@@ -126,7 +149,7 @@ impl Surroundings for QuerySurroundings<'_> {
         &self.environment
     }
 
-    fn object(&mut self, name: &ObjectName, from: Option<&Arc<Database>>) -> Bound<Option<Object>> {
+    fn object(&mut self, name: &ObjectName, from: Option<&Home>) -> Bound<Option<Object>> {
         if let Some(rows) = pending_load::rows_named(self.connection.loaded_rows(), name) {
             self.is_reusable = false;
             return Ok(Some(Object::Rows(rows)));
@@ -139,14 +162,15 @@ impl Surroundings for QuerySurroundings<'_> {
         let name = within.as_ref().unwrap_or(name);
         let found = self.connection.readable(name).map_err(|cause| refused(cause, name.span))?;
         if let Some(found) = found {
-            return self.resolved(found, name.span);
+            return self.resolved(found, from, name.span);
         }
         let at = self.connection.qualified(name).map_err(|cause| refused(cause, name.span))?;
         let Some(at) = at else { return Ok(None) };
         self.is_reusable = false;
         let server = self.connection.server.clone();
         let collation = self.environment.database_collation;
-        system_view::object(name, &server, &at.database, collation)
+        let reader = self.reader(&at.database, name)?;
+        system_view::object(name, &server, &at.database, collation, reader)
     }
 
     fn table_variable(&mut self, name: &str) -> Option<StoredTable> {
@@ -156,6 +180,7 @@ impl Surroundings for QuerySurroundings<'_> {
             database: found.database,
             table: found.table,
             object: found.object,
+            accesses: Vec::new(),
         })
     }
 
@@ -199,10 +224,12 @@ impl Surroundings for QuerySurroundings<'_> {
     fn table_function(
         &mut self,
         name: &ObjectName,
-        from: Option<&Arc<Database>>,
+        from: Option<&Home>,
     ) -> Bound<Option<TableFunctionObject>> {
         self.is_reusable = false;
-        if let Some(function) = self.stored_function(name, from)? {
+        if let Some((function, found)) = self.stored_function(name, from)? {
+            let verified = self.connection.verify_object(&found, from, code::SELECT, "SELECT");
+            verified.map_err(|cause| refused(cause, name.span))?;
             let number = self.functions.len();
             let found = function.table_function(number, name.span)?;
             self.functions.push(RowFunction::User(Arc::new(function)));
@@ -210,20 +237,24 @@ impl Surroundings for QuerySurroundings<'_> {
             return Ok(Some(found));
         }
         let current = self.connection.session.database().clone();
-        let database = from.filter(|_| name.database().is_none()).unwrap_or(&current);
+        let home = from.filter(|_| name.database().is_none());
+        let database = home.map_or(&current, |home| &home.database);
         let server = self.connection.server.clone();
-        let found =
-            system_view::function(name, &server, database, self.environment.database_collation)?;
+        let reader = self.reader(database, name)?;
+        let collation = self.environment.database_collation;
+        let found = system_view::function(name, &server, database, collation, reader)?;
         Ok(found.map(TableFunctionObject::System))
     }
 
     fn user_function(
         &mut self,
         name: &ObjectName,
-        from: Option<&Arc<Database>>,
+        from: Option<&Home>,
     ) -> Bound<Option<UserFunction>> {
         self.is_reusable = false;
-        let Some(function) = self.stored_function(name, from)? else { return Ok(None) };
+        let Some((function, object)) = self.stored_function(name, from)? else { return Ok(None) };
+        let verified = self.connection.verify_object(&object, from, code::EXECUTE, "EXECUTE");
+        verified.map_err(|cause| refused(cause, name.span))?;
         let Some(found) = function.value_function(self.functions.len()) else { return Ok(None) };
         self.functions.push(RowFunction::User(Arc::new(function)));
         self.reads_tables = true;
@@ -235,6 +266,8 @@ impl Surroundings for QuerySurroundings<'_> {
         let found = self.connection.readable(name).map_err(|cause| refused(cause, name.span))?;
         let Some(found) = found else { return Ok(None) };
         let ObjectBody::Sequence(definition) = &found.object.body else { return Ok(None) };
+        let verified = self.connection.verify_object(&found, None, code::UPDATE, "UPDATE");
+        verified.map_err(|cause| refused(cause, name.span))?;
         self.reads_tables = true;
         Ok(Some(SessionFunction {
             number: self.sequence_number(&found),
@@ -252,10 +285,10 @@ impl Surroundings for QuerySurroundings<'_> {
 }
 
 /// A name that is looked up in another database than the current one.
-fn seen_from(name: &ObjectName, from: Option<&Arc<Database>>) -> Option<ObjectName> {
-    from.filter(|_| name.database().is_none()).map(|database| {
+fn seen_from(name: &ObjectName, from: Option<&Home>) -> Option<ObjectName> {
+    from.filter(|_| name.database().is_none()).map(|home| {
         let span = name.span;
-        let database = Name { text: database.name().into(), span };
+        let database = Name { text: home.database.name().into(), span };
         let schema = name.schema().cloned();
         let qualifier = Qualifier { server: None, database: Some(database), schema };
         ObjectName { qualifier: Some(Box::new(qualifier)), ..name.clone() }
@@ -269,17 +302,19 @@ pub fn refused(cause: Cause, span: Span) -> BindError {
 
 /// What a view is called.
 pub struct ViewName {
-    /// Its database; `None`: the one that its name was looked up in.
-    pub database: Option<Arc<Database>>,
+    /// Its database and owner; `None`: where its name was looked up.
+    pub home: Option<Home>,
     /// Its schema, where columns may be named by it.
     pub schema: Option<String>,
     /// Its name.
     pub name: String,
+    /// What may be done with it; `None` for everything.
+    pub access: Option<Arc<Access>>,
 }
 
 /// The query of a view, from its text.
 pub fn view(text: &str, view: ViewName, span: Span) -> Bound<Object> {
-    let ViewName { database, schema, name } = view;
+    let ViewName { home, schema, name, access } = view;
     let unreadable = |what: String| {
         refused(Cause::not_supported(format!("the text of view {name}: {what}")), span)
     };
@@ -294,7 +329,8 @@ pub fn view(text: &str, view: ViewName, span: Span) -> Bound<Object> {
         return Err(unreadable("it is no CREATE VIEW".to_owned()));
     };
     Ok(Object::View(View {
-        database,
+        home,
+        access,
         schema,
         query: Arc::new((*view.query).clone()),
         columns: view.columns.iter().map(|name| name.text.to_string()).collect(),

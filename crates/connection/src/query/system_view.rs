@@ -9,7 +9,11 @@ use extentdb_sysview::{Content, Source, View};
 use extentdb_tsql::syntax::ObjectName;
 use extentdb_types::{Collation, Datum, SqlType};
 
+use crate::cause::Cause;
+use crate::connection::Connection;
 use crate::facts::ServerView;
+use crate::query::my_permissions::MyPermissions;
+use crate::security::Hidden;
 use crate::server::Server;
 
 /// A system view in a database.
@@ -17,6 +21,64 @@ struct SystemRows {
     server: Arc<Server>,
     database: Arc<Database>,
     view: &'static View,
+    reader: Reader,
+}
+
+/// What the one who reads does not see.
+#[derive(Clone, Default)]
+pub struct Reader {
+    pub(crate) hidden: Hidden,
+    /// What the session may do, for functions that tell it.
+    pub(super) permissions: Option<Arc<MyPermissions>>,
+}
+
+impl Connection {
+    /// Who reads a system view or function of a database.
+    ///
+    /// # Errors
+    /// It is about the server, and the session may not look at that: 300.
+    pub(crate) fn reader_of(
+        &self,
+        database: &Arc<Database>,
+        name: &ObjectName,
+    ) -> Result<Reader, Cause> {
+        let text = name.name.text.to_lowercase();
+        let permissions = match text == "fn_my_permissions" {
+            true => Some(Arc::new(MyPermissions::of(self, self.rights(database)?))),
+            false => None,
+        };
+        if self.is_sysadmin() {
+            return Ok(Reader { permissions, ..Reader::default() });
+        }
+        self.verify_access(database)?;
+        let rights = self.rights(database)?;
+        let is_open = text == "dm_exec_sessions" || text.starts_with("dm_exec_describe");
+        let may = match &*text {
+            _ if is_open => true,
+            own if own.starts_with("dm_db_") || own.starts_with("dm_tran_") => {
+                rights.has_on_database("VWDS") || self.has_on_server("VWSS")
+            }
+            own if own.starts_with("dm_") => self.has_on_server("VWSS"),
+            "fn_dblog" | "fn_dump_dblog" => rights.has_on_database("CL"),
+            _ => true,
+        };
+        if may {
+            return Ok(Reader { hidden: self.hidden_objects(database)?, permissions });
+        }
+        let (number, text) = match text.starts_with("dm_db_") || text.starts_with("dm_tran_") {
+            true => (
+                262,
+                format!("VIEW DATABASE STATE permission denied in database '{}'.", database.name()),
+            ),
+            false => (
+                300,
+                "VIEW SERVER STATE permission was denied on object 'server', database \
+                       'master'."
+                    .to_owned(),
+            ),
+        };
+        Err(Cause::Denied { number, text })
+    }
 }
 
 impl CallProvider for SystemRows {
@@ -25,6 +87,8 @@ impl CallProvider for SystemRows {
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
+        let Hidden { objects, texts, logins, session } = self.reader.hidden.clone();
+        let source = source.without(objects, texts, logins).only_session(session);
         self.view.call(&source, arguments).map_err(|error| error.to_string())
     }
 }
@@ -35,6 +99,8 @@ impl RowProvider for SystemRows {
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
+        let Hidden { objects, texts, logins, session } = self.reader.hidden.clone();
+        let source = source.without(objects, texts, logins).only_session(session);
         let rows = self.view.rows(&source).map_err(|error| error.to_string())?;
         Ok(Box::new(KeptRows::new(rows, columns)))
     }
@@ -49,6 +115,7 @@ pub fn object(
     server: &Arc<Server>,
     database: &Arc<Database>,
     collation: Collation,
+    reader: Reader,
 ) -> Bound<Option<Object>> {
     let schema = name.schema().map_or("dbo", |schema| &schema.text);
     let Some(view) = extentdb_sysview::view(schema, &name.name.text) else { return Ok(None) };
@@ -57,8 +124,12 @@ pub fn object(
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
     let columns = columns_of(view, collation);
-    let provider =
-        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
+    let provider = Arc::new(SystemRows {
+        server: server.clone(),
+        database: database.clone(),
+        view,
+        reader,
+    });
     let schema = Some(view.schema.to_owned());
     Ok(Some(Object::Rows(MadeRows { schema, columns, provider })))
 }
@@ -73,6 +144,7 @@ pub(super) fn function(
     server: &Arc<Server>,
     database: &Arc<Database>,
     collation: Collation,
+    reader: Reader,
 ) -> Bound<Option<CalledRows>> {
     let text = &name.name.text;
     let is_plain = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("fn_"));
@@ -82,12 +154,19 @@ pub(super) fn function(
         None => return Ok(None),
     };
     let Some(view) = extentdb_sysview::function(schema, text) else { return Ok(None) };
+    if let Some(provider) = reader.permissions {
+        return Ok(Some(CalledRows { columns: columns_of(view, collation), provider }));
+    }
     if view.content() == Content::Refused {
         let what = format!("the function {}.{}", view.schema, view.name);
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
-    let provider =
-        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
+    let provider = Arc::new(SystemRows {
+        server: server.clone(),
+        database: database.clone(),
+        view,
+        reader,
+    });
     Ok(Some(CalledRows { columns: columns_of(view, collation), provider }))
 }
 

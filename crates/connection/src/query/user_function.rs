@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use extentdb_base::sync::Arc;
 use extentdb_bind::surroundings::{
-    FunctionParameter, InlineFunction, SessionFunction, TableFunctionObject, UserFunction,
+    FunctionParameter, Home, InlineFunction, SessionFunction, TableFunctionObject, UserFunction,
 };
 use extentdb_bind::{Cause as BindCause, Result as Bound};
 use extentdb_engine::Database;
@@ -42,6 +42,8 @@ const RETURNED: &str = "@\u{1}returned";
 /// A function of users.
 pub struct StoredFunction {
     database: Arc<Database>,
+    /// Principal that owns it.
+    owner: i32,
     name: String,
     script: Script,
     parameters: Vec<FunctionParameter>,
@@ -90,7 +92,8 @@ impl StoredFunction {
         let parameters = declared(&function.parameters, collation).map_err(cause)?;
         let returns = returned(&function.body, collation).map_err(cause)?;
         let database = found.database.clone();
-        Ok(Some(StoredFunction { database, name, script, parameters, returns }))
+        let owner = found.model.owner_of(&found.object.object);
+        Ok(Some(StoredFunction { database, owner, name, script, parameters, returns }))
     }
 
     /// As a function in FROM.
@@ -99,7 +102,7 @@ impl StoredFunction {
         match (&self.returns, function.map(|function| &function.body)) {
             (Returns::Query, Some(FunctionBody::Inline { query, .. })) => {
                 Ok(TableFunctionObject::Inline(InlineFunction {
-                    database: Some(self.database.clone()),
+                    home: Some(Home { database: self.database.clone(), owner: Some(self.owner) }),
                     name: self.name.clone(),
                     parameters: self.parameters.clone(),
                     query: Arc::new((**query).clone()),
@@ -203,6 +206,10 @@ impl StoredFunction {
         if run.connection.database != self.database.name() {
             run.change_database(self.database.name())?;
         }
+        let options = function_of(&self.script.statements).map(|function| &function.options);
+        let context = options.and_then(|options| options.execute_as.as_ref());
+        run.connection.enter_module_of(&self.database, self.owner);
+        run.connection.execute_module_as(context, &self.database, self.owner)?;
         run.text(text(source, parameters, values))
     }
 }

@@ -27,6 +27,14 @@ impl Session {
     /// # Errors
     /// There is one of this name.
     pub fn create_schema(&mut self, name: &str) -> Result<i32, Error> {
+        self.create_schema_of(name, DBO)
+    }
+
+    /// Makes a schema that belongs to a principal; returns its id.
+    ///
+    /// # Errors
+    /// There is one of this name.
+    pub fn create_schema_of(&mut self, name: &str, owner: i32) -> Result<i32, Error> {
         self.statement("CREATE SCHEMA", |context| {
             let db = context.db();
             let _ddl = lock(&db.ddl);
@@ -38,9 +46,7 @@ impl Session {
             row.tinyint(CLASS_SCHEMA).int(id).ntext(name).int(0).raw(&[0, 0]).int(0);
             row.datetime(days, ticks).datetime(days, ticks);
             db.catalog.system("sysclsobjs")?.insert(context.tx()?, &row)?;
-            let mut owner = RowValues::new();
-            owner.tinyint(CLASS_SCHEMA).int(id).int(0).int(DBO).int(0).int(0);
-            db.catalog.system("syssingleobjrefs")?.insert(context.tx()?, &owner)?;
+            context.insert_owner(CLASS_SCHEMA, id, owner)?;
             write(&db.catalog.schemas).insert(id, name.to_owned());
             context.defer_change(DeferredChange::Schema(id));
             Ok(id)

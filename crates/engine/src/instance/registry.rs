@@ -26,6 +26,7 @@ const COMPATIBILITY_LEVEL: u8 = 100;
 /// Columns of `sysdbreg`.
 const ID: usize = 0;
 const NAME: usize = 1;
+const SID: usize = 2;
 const STATUS: usize = 3;
 const CREATED: usize = 6;
 /// Columns of `sysbrickfiles`.
@@ -254,6 +255,18 @@ pub(super) fn update(master: &Arc<Database>, to: &Registered) -> Result<(), Erro
         let databases = master.catalog.system("sysdbreg")?;
         for mut row in databases.rows(&[int(to.id.0.into())])? {
             row[STATUS] = int(to.status);
+            databases.replace(context.tx()?, &row)?;
+        }
+        Ok(())
+    })
+}
+
+/// Stores the security identifier of a database's owner.
+pub(super) fn set_owner(master: &Arc<Database>, id: DatabaseId, sid: &[u8]) -> Result<(), Error> {
+    change(master, "ALTER AUTHORIZATION", |context| {
+        let databases = master.catalog.system("sysdbreg")?;
+        for mut row in databases.rows(&[int(id.0.into())])? {
+            row[SID] = Cell::Bytes(sid.to_vec().into());
             databases.replace(context.tx()?, &row)?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
+use extentdb_catalog::load::{CLASS_ROLE_OWNER, CLASS_SCHEMA_OWNER};
 use extentdb_catalog::model::{
     Catalog, Constraint, Descriptions, ExtendedProperty, ForeignKey, Module, Object, Parameter,
     Permission, Statistics,
@@ -12,7 +13,7 @@ use extentdb_types::Collation;
 
 use super::shards::Shards;
 use super::view::{
-    CatalogModel, ModuleModel, Names, ObjectBody, ObjectModel, SchemaModel, TableModel, folded,
+    CatalogModel, DBO, ModuleModel, Names, ObjectBody, ObjectModel, SchemaModel, TableModel, folded,
 };
 use crate::catalog::sequence::{self, SequenceDefinition};
 
@@ -68,7 +69,15 @@ impl CatalogModel {
 /// Schemas, types and principals.
 pub(super) fn names(catalog: &Catalog, described: &mut Descriptions) -> Names {
     let collation = Collation(catalog.boot.collation_id);
-    let schema = |(id, name): (&i32, &String)| (*id, SchemaModel { id: *id, name: name.clone() });
+    let owners = std::mem::take(&mut described.owners);
+    let owner_of = |class: u8, id: i32| owners.get(&(class, id)).copied().unwrap_or(DBO);
+    let schema = |(id, name): (&i32, &String)| {
+        let owner = owner_of(CLASS_SCHEMA_OWNER, *id);
+        (*id, SchemaModel { id: *id, name: name.clone(), owner })
+    };
+    let is_role = |((class, id), owner): (&(u8, i32), &i32)| {
+        (*class == CLASS_ROLE_OWNER).then_some((*id, *owner))
+    };
     let is_of_object = |class: u8| class == CLASS_OBJECT;
     Names {
         schemas: catalog.schemas.iter().map(schema).collect(),
@@ -80,6 +89,7 @@ pub(super) fn names(catalog: &Catalog, described: &mut Descriptions) -> Names {
         types: catalog.types.clone(),
         principals: std::mem::take(&mut described.principals),
         role_members: std::mem::take(&mut described.role_members),
+        role_owners: owners.iter().filter_map(is_role).collect(),
         permissions: described.permissions.extract_if(.., |it| !is_of_object(it.class)).collect(),
         properties: described.properties.extract_if(.., |it| !is_of_object(it.class)).collect(),
     }

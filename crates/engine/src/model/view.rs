@@ -15,6 +15,9 @@ use extentdb_types::{Collation, SqlType};
 use super::shards::Shards;
 use crate::catalog::sequence::SequenceDefinition;
 
+/// The principal that owns what nobody else does.
+pub(super) const DBO: i32 = 1;
+
 /// A name as it compares: its sort key under the collation of the database.
 pub(super) type FoldedName = Vec<u8>;
 
@@ -37,6 +40,7 @@ pub(super) struct Names {
     pub(super) types: BTreeMap<i32, ScalarType>,
     pub(super) principals: Vec<Principal>,
     pub(super) role_members: Vec<(i32, i32)>,
+    pub(super) role_owners: BTreeMap<i32, i32>,
     /// Of what is no object: the database, schemas, types, principals.
     pub(super) permissions: Vec<Permission>,
     pub(super) properties: Vec<ExtendedProperty>,
@@ -49,6 +53,8 @@ pub struct SchemaModel {
     pub id: i32,
     /// Its name.
     pub name: String,
+    /// The principal that it belongs to.
+    pub owner: i32,
 }
 
 /// An object: table, view, module, constraint, synonym …
@@ -200,6 +206,26 @@ impl CatalogModel {
     /// Pairs of role and member.
     pub fn role_members(&self) -> &[(i32, i32)] {
         &self.shared.role_members
+    }
+
+    /// A principal by its name.
+    pub fn principal(&self, name: &str) -> Option<&Principal> {
+        self.shared.principals.iter().find(|own| self.is_same_name(&own.name, name))
+    }
+
+    /// A principal by its id.
+    pub fn principal_by_id(&self, id: i32) -> Option<&Principal> {
+        self.shared.principals.iter().find(|own| own.id == id)
+    }
+
+    /// The owner of a role; dbo where none is stored.
+    pub fn role_owner(&self, role: i32) -> i32 {
+        self.shared.role_owners.get(&role).copied().unwrap_or(DBO)
+    }
+
+    /// The owner of an object: that of its schema.
+    pub fn owner_of(&self, object: &Object) -> i32 {
+        self.schema_by_id(object.schema_id).map_or(DBO, |schema| schema.owner)
     }
 
     /// Permissions on what is no object.

@@ -5,11 +5,12 @@
 //! computes them as it computes everything else.
 
 use extentdb_base::sync::Arc;
-use extentdb_bind::surroundings::{MadeRows, Object, SessionFunction, StoredTable, Surroundings};
+use extentdb_bind::surroundings::{
+    Home, MadeRows, Object, SessionFunction, StoredTable, Surroundings,
+};
 use extentdb_bind::{Binder, Cause as BindCause, Result as Bound};
 use extentdb_catalog::model::{Object as CatalogObject, ObjectType};
 use extentdb_catalog::{Column, Table};
-use extentdb_engine::Database;
 use extentdb_expr::{Environment, Settings, StatementOptions};
 use extentdb_tsql::syntax::{DataType, ObjectName, Query};
 use extentdb_tsql::{Options, Span, parse_query};
@@ -21,7 +22,7 @@ use super::scan::{Lost, TableRows};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::function::{self, Definition, clock};
-use extentdb_connection::query::{ViewName, refused, system_view, view};
+use extentdb_connection::query::{Reader, ViewName, refused, system_view, view};
 
 /// Schema of names without one.
 const DEFAULT_SCHEMA: &str = "dbo";
@@ -101,7 +102,8 @@ impl FileSurroundings {
         let text = format!("SELECT {} FROM {from}", items.join(", "));
         let name = table.name.clone();
         Ok(Object::View(extentdb_bind::surroundings::View {
-            database: None,
+            home: None,
+            access: None,
             schema: Some(table.schema.clone()),
             query: Arc::new(query(&text, &name, span)?),
             columns: Vec::new(),
@@ -121,7 +123,7 @@ impl FileSurroundings {
             self.catalog = Some(started);
         }
         let Some(catalog) = &self.catalog else { return Ok(None) };
-        system_view(name, &catalog.server, &catalog.database, collation)
+        system_view(name, &catalog.server, &catalog.database, collation, Reader::default())
     }
 
     /// Can a query over stored columns be bound?
@@ -152,7 +154,7 @@ impl FileSurroundings {
             return Err(BindCause::NotSupported { what }.at(span));
         };
         let schema = Some(schema.to_owned());
-        view(text, ViewName { database: None, schema, name }, span)
+        view(text, ViewName { home: None, schema, name, access: None }, span)
     }
 }
 
@@ -194,7 +196,7 @@ impl Surroundings for FileSurroundings {
         &self.environment
     }
 
-    fn object(&mut self, name: &ObjectName, _: Option<&Arc<Database>>) -> Bound<Option<Object>> {
+    fn object(&mut self, name: &ObjectName, _: Option<&Home>) -> Bound<Option<Object>> {
         self.verify_database(name)?;
         let own = &name.name.text;
         let schema = name.schema().map_or(DEFAULT_SCHEMA, |schema| &schema.text);

@@ -14,6 +14,7 @@ use extentdb_connection::frame::Variable;
 use extentdb_connection::objects::{ResolvedObject, is_temporary, object_name};
 use extentdb_connection::output::Scope;
 use extentdb_connection::request::Argument;
+use extentdb_connection::security::permission::code;
 use extentdb_connection::step::{Run, Source, Text};
 use extentdb_connection::stop::{Stop, located};
 
@@ -38,6 +39,7 @@ fn called(
     arguments: &[Argument],
     caller: &Caller,
 ) -> Result<Finished, Stop> {
+    run.connection.verify_object(found, None, code::EXECUTE, "EXECUTE")?;
     let name = found.shown_name().to_owned();
     let Some(text) = found.object.module().and_then(|module| module.text.clone()) else {
         return Err(Cause::not_supported(format!("the encrypted procedure {name}")).into());
@@ -75,6 +77,12 @@ fn called(
         // A temporary procedure runs where it is called.
         if run.connection.database != database && !is_temporary(&name) {
             run.change_database(&database)?;
+        }
+        if !is_temporary(&name) {
+            let context = procedure.options.execute_as.as_ref();
+            let owner = found.model.owner_of(object);
+            run.connection.enter_module(found);
+            run.connection.execute_module_as(context, &found.database, owner)?;
         }
         table_parameter::enter(run, split.tables)?;
         run.text(text)

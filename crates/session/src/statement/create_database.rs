@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use extentdb_engine::{
     DatabaseFileChange, DatabaseSpec, FileGrowth, FilegroupChange, LogGrowth, Paths,
+    PrincipalChange,
 };
 use extentdb_tsql::syntax::{AdminStatement, Clause, Part};
 
@@ -17,6 +18,7 @@ use super::file_spec::{
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::output::StatementCode;
+use extentdb_connection::security::DBO;
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
 
@@ -208,6 +210,28 @@ impl Create {
     }
 }
 
+impl Create {
+    /// Who makes a database is its owner, dbo.
+    fn set_owner(&self, run: &mut Run<'_>) -> Result<(), Stop> {
+        let Some(login) = run.connection.acting_login().filter(|login| login.id != SA_ID) else {
+            return Ok(());
+        };
+        let instance = run.connection.server.instance.clone();
+        let failed = |run: &Run<'_>, error| Stop::from(run.connection.engine_cause(&error));
+        let database = instance.database(&self.name).map_err(|error| failed(run, error))?;
+        let change = PrincipalChange { sid: Some(login.sid.clone()), ..PrincipalChange::default() };
+        let done = run
+            .connection
+            .in_database(&database, |connection| connection.session.alter_principal(DBO, &change));
+        done.map_err(|error| failed(run, error))?;
+        let set = instance.set_owner(&database, &login.sid);
+        set.map_err(|error| failed(run, error))
+    }
+}
+
+/// Principal id of sa, whose databases are when nothing is said.
+const SA_ID: i32 = 1;
+
 impl Step for Create {
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
         verify_outside(run, "CREATE DATABASE")?;
@@ -222,6 +246,7 @@ impl Step for Create {
         } else {
             self.create(run)?;
         }
+        self.set_owner(run)?;
         run.done(frame.scope, StatementCode::CreateDatabase, None, false)?;
         Ok(RowCount::Rows(0))
     }

@@ -30,6 +30,11 @@ pub(super) fn admin(context: &Context<'_>, admin: &AdminStatement) -> Compiled {
         ("ALTER DATABASE", _) => super::alter_database::compile(admin),
         ("ALTER DATABASE SCOPED CONFIGURATION", _) => Ok(Box::new(Hint)),
         ("CREATE LOGIN" | "ALTER LOGIN" | "DROP LOGIN", Some(name)) => login::compile(admin, name),
+        (
+            "CREATE USER" | "ALTER USER" | "DROP USER" | "CREATE ROLE" | "ALTER ROLE" | "DROP ROLE"
+            | "ALTER SERVER ROLE",
+            _,
+        ) => super::principal::compile(admin),
         _ => Err(context.refused()),
     }
 }

@@ -1,9 +1,12 @@
 //! EXECUTE of procedures and of text.
 
-use extentdb_tsql::syntax::{Argument, Column, Execute, Executed, Expr, ExprKind, ProcedureName};
+use extentdb_tsql::syntax::{
+    Argument, Column, Execute, Executed, Expr, ExprKind, ProcedureName, TextPrincipal,
+};
 use extentdb_tsql::{Options, parse_expression};
 use extentdb_types::SqlType;
 
+use super::impersonate::{login_identity, user_identity};
 use super::{Compiled, Context};
 use crate::procedure::{self, Caller};
 use extentdb_connection::cause::Cause;
@@ -14,11 +17,16 @@ use extentdb_connection::output::{Scope, StatementCode};
 use extentdb_connection::query::{self, Prepared};
 use extentdb_connection::request::{self, TableArgument};
 use extentdb_connection::scalar::Scalar;
+use extentdb_connection::security::Revert;
 use extentdb_connection::step::{RowCount, Run, Source, Step, Text};
 use extentdb_connection::stop::Stop;
 use extentdb_connection::variant;
 
-struct ExecuteText(Scalar);
+struct ExecuteText {
+    text: Scalar,
+    /// Who it runs as.
+    principal: Option<TextPrincipal>,
+}
 
 struct ExecuteProcedure {
     name: Called,
@@ -47,12 +55,13 @@ pub(super) fn compile(context: &Context<'_>, execute: &Execute) -> Compiled {
         return Err(Cause::not_supported("EXECUTE WITH RESULT SETS"));
     }
     match &execute.what {
-        Executed::Text { text, principal: None, at: None } => {
+        Executed::Text { text, principal, at: None } => {
             let collation = context.compiler.collation;
             let ty = SqlType::NVarChar { len: None, collation };
-            Ok(Box::new(ExecuteText(context.compiler.assigned(text, ty)?)))
+            let text = context.compiler.assigned(text, ty)?;
+            Ok(Box::new(ExecuteText { text, principal: principal.clone() }))
         }
-        Executed::Text { .. } => Err(Cause::not_supported("EXECUTE AS or AT")),
+        Executed::Text { .. } => Err(Cause::not_supported("EXECUTE AT")),
         Executed::Procedure { name, number: None | Some(1) } => {
             let name = match name {
                 ProcedureName::Object(name) => Called::Name(name.to_string()),
@@ -121,7 +130,12 @@ impl Step for ExecuteText {
     }
 
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
-        let value = self.0.value(run.values(frame))?;
+        let value = self.text.value(run.values(frame))?;
+        let identity = match &self.principal {
+            None => None,
+            Some(own) if own.is_login => Some(login_identity(run, &own.name.value)?),
+            Some(own) => Some(user_identity(run, &own.name.value)?),
+        };
         let text = variant::text(&value).unwrap_or_default();
         let text = Text {
             source: Source::Text(&text),
@@ -132,7 +146,12 @@ impl Step for ExecuteText {
             has_outer_handler: frame.is_handled(),
             trigger: None,
         };
-        procedure::nested(run, |run| run.text(text).map(|_| ()))?;
+        procedure::nested(run, |run| {
+            if let Some(identity) = identity {
+                run.connection.impersonate(identity, Revert::Never);
+            }
+            run.text(text).map(|_| ())
+        })?;
         run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)?;
         Ok(RowCount::Unchanged)
     }

@@ -24,6 +24,8 @@ pub(crate) fn mentions(text: &str, words: &str) -> bool {
 pub(super) struct ModuleItem<'a> {
     pub(super) object: &'a Object,
     pub(super) module: &'a ModuleModel,
+    /// Its text, where the reader sees it.
+    pub(super) text: Option<&'a str>,
 }
 
 impl ModuleItem<'_> {
@@ -45,16 +47,19 @@ impl HasObject for ModuleItem<'_> {
 /// All modules, by id.
 pub(super) fn modules<'s>(source: &Source<'s>) -> impl Iterator<Item = ModuleItem<'s>> {
     let item = |model: &'s ObjectModel| {
-        Some(ModuleItem { object: &model.object, module: model.module()? })
+        let module = model.module()?;
+        let text = module.text.as_deref().filter(|_| source.sees_text(model));
+        Some(ModuleItem { object: &model.object, module, text })
     };
-    source.objects().into_iter().filter_map(move |model| item(model))
+    let items: Vec<_> = source.objects().into_iter().filter_map(|model| item(model)).collect();
+    items.into_iter()
 }
 
 /// `sys.sql_modules`.
 pub(super) fn sql_modules(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
     let columns = Columns::new()
         .put("object_id", |it: &ModuleItem<'_>| it.object.id.0.into())
-        .put("definition", |it| it.module.text.as_ref().into())
+        .put("definition", |it| it.text.into())
         .put("uses_ansi_nulls", |it| uses_ansi_nulls(it.object).into())
         .put("uses_quoted_identifier", |it| uses_quoted_identifier(it.object).into())
         .put("is_schema_bound", |it| it.mentions("with schemabinding").into())

@@ -16,7 +16,8 @@ const CONNECT_SQL: &str = "COSQ";
 /// The permissions of a database: those on objects, and those on all else.
 pub(super) fn permissions<'s>(source: &Source<'s>) -> Vec<&'s Permission> {
     let own = source.objects().into_iter().flat_map(|model| &model.permissions);
-    let mut all: Vec<&Permission> = source.model.permissions().iter().chain(own).collect();
+    let of_database = source.model.permissions().iter().filter(|it| it.class < CLASS_SERVER);
+    let mut all: Vec<&Permission> = of_database.chain(own).collect();
     all.sort_by(|a, b| {
         let key = |it: &'s Permission| (it.class, it.id, it.sub_id, it.grantee, &it.kind);
         key(a).cmp(&key(b))
@@ -45,7 +46,7 @@ pub(super) fn of_database(source: &Source<'_>, rows: &mut Rows) -> Result<(), Er
 
 /// `sys.server_permissions`: each login may connect.
 pub(super) fn of_server(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
-    let items = source.facts.logins().into_iter().map(|login| Permission {
+    let items = source.logins().into_iter().map(|login| Permission {
         class: CLASS_SERVER,
         id: 0,
         sub_id: 0,
@@ -54,7 +55,9 @@ pub(super) fn of_server(source: &Source<'_>, rows: &mut Rows) -> Result<(), Erro
         kind: CONNECT_SQL.to_owned(),
         state: "G".to_owned(),
     });
-    rows.add(&shared::<Permission>(), items)
+    let master = source.instance.database_by_id(extentdb_base::DatabaseId::MASTER)?.model()?;
+    let stored = master.permissions().iter().filter(|it| it.class >= CLASS_SERVER).cloned();
+    rows.add(&shared::<Permission>(), items.chain(stored))
 }
 
 /// `sys.securable_classes`.

@@ -126,7 +126,7 @@ fn server_items(source: &Source<'_>) -> Vec<ServerItem> {
         login: None,
         dates: (made, made),
     };
-    let logins = source.facts.logins().into_iter().map(|it| ServerItem::of_login(it, made));
+    let logins = source.logins().into_iter().map(|it| ServerItem::of_login(it, made));
     let mut items: Vec<ServerItem> = SERVER_ROLES.iter().map(role).chain(logins).collect();
     items.sort_by_key(|item| item.id);
     items
@@ -167,6 +167,12 @@ pub(super) fn sql_logins(source: &Source<'_>, rows: &mut Rows) -> Result<(), Err
 
 /// `sys.server_role_members`.
 pub(super) fn server_role_members(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
-    let administrators = source.facts.logins().into_iter().filter(|login| login.is_sysadmin);
-    rows.add(&members(), administrators.map(|login| (i32::from(SYSADMIN), login.id)))
+    let logins = source.logins();
+    let members_of = |login: &LoginFacts| {
+        let id = login.id;
+        login.roles.iter().map(move |role| (*role, id)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(i32, i32)> = logins.iter().flat_map(members_of).collect();
+    all.sort_unstable();
+    rows.add(&members(), all)
 }

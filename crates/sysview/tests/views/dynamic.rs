@@ -71,7 +71,7 @@ impl Facts for OneClient {
             id: 260,
             sid: vec![9; 16],
             is_disabled: true,
-            is_sysadmin: false,
+            roles: Vec::new(),
             ..LoginFacts::sa()
         };
         vec![LoginFacts::sa(), reader]

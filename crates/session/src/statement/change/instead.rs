@@ -33,6 +33,7 @@ use extentdb_connection::frame::Frame;
 use extentdb_connection::objects::ResolvedObject;
 use extentdb_connection::query::{self, Prepared};
 use extentdb_connection::scalar::converted;
+use extentdb_connection::security::permission::code;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Stop, located};
 use extentdb_connection::trigger::TriggerRows;
@@ -119,7 +120,18 @@ impl Instead {
         let object = behind_alias(name, from);
         let Some(found) = run.connection.readable(object)? else { return Ok(None) };
         let Some(trigger) = trigger(run, &found, event)? else { return Ok(None) };
-        let columns = columns(run, frame, &found, object)?;
+        let (kind, word) = match event {
+            Event::Insert => (code::INSERT, "INSERT"),
+            Event::Update => (code::UPDATE, "UPDATE"),
+            Event::Delete => (code::DELETE, "DELETE"),
+        };
+        run.connection.verify_object(&found, None, kind, word)?;
+        // Which columns there are needs no permission.
+        let before = run.connection.security_depth();
+        run.connection.enter_module(&found);
+        let columns = columns(run, frame, &found, object);
+        run.connection.restore_security(before);
+        let columns = columns?;
         Ok(Some(Instead { found, columns, trigger, qualifier: name.clone() }))
     }
 

@@ -27,6 +27,7 @@ use extentdb_connection::cause::{Cause, Effect};
 use extentdb_connection::frame::Frame;
 use extentdb_connection::output::Scope;
 use extentdb_connection::query::{Change, exec_cause};
+use extentdb_connection::security::DBO;
 use extentdb_connection::step::{Run, Source, Text};
 use extentdb_connection::stop::{Stop, located};
 use extentdb_connection::trigger::TriggerRows;
@@ -202,6 +203,17 @@ impl TriggerTarget {
     }
 }
 
+/// What belongs to the owner of a trigger's table is free in the trigger.
+fn enter_trigger(run: &mut Run<'_>, loaded: &Loaded) -> Result<(), Stop> {
+    let database = run.connection.session.database().clone();
+    let model = database.model().map_err(|error| run.connection.engine_cause(&error))?;
+    let owner = model.object_by_id(loaded.id).map_or(DBO, |own| model.owner_of(&own.object));
+    let trigger = trigger_of(&loaded.script.statements);
+    let context = trigger.and_then(|trigger| trigger.options.execute_as.as_ref());
+    run.connection.enter_module_of(&database, owner);
+    Ok(run.connection.execute_module_as(context, &database, owner)?)
+}
+
 /// Runs a trigger of a database with the rows that it sees.
 pub(super) fn run_trigger(
     run: &mut Run<'_>,
@@ -233,6 +245,7 @@ pub(super) fn run_trigger(
         if run.connection.database != database {
             run.change_database(database)?;
         }
+        enter_trigger(run, loaded)?;
         run.connection.options.xact_abort = true;
         run.text(text)
     });

@@ -6,6 +6,7 @@ use extentdb_tsql::syntax::ObjectName;
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::options::IdentityInsert;
+use extentdb_connection::security::permission::code;
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
 
@@ -63,6 +64,8 @@ impl Switch {
             failed(UNKNOWN, text)
         };
         let found = found.ok_or_else(unknown)?;
+        let altered = run.connection.verify_object(&found, None, code::ALTER, "ALTER");
+        altered.map_err(|_| unknown())?;
         let ObjectBody::Table(model) = &found.object.body else { return Err(unknown().into()) };
         let name = found.object.object.name.clone();
         if !model.columns.iter().any(|column| column.identity.is_some()) {

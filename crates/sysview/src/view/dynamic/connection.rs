@@ -35,7 +35,7 @@ pub(in crate::view) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), E
         .put("endpoint_id", |_| TSQL_OVER_TCP.into())
         .zero(&["node_affinity"])
         .null(&["parent_connection_id", "most_recent_sql_handle"]);
-    let sessions = source.instance.sessions().into_iter();
+    let sessions = source.sessions().into_iter();
     let items = sessions.filter_map(|session| {
         let id = session.id();
         Some((id, source.facts.connection(id)?))

@@ -119,7 +119,7 @@ fn locks(source: &Source<'_>) -> Vec<Counter> {
 }
 
 fn general(source: &Source<'_>) -> Vec<Counter> {
-    let sessions = source.instance.sessions();
+    let sessions = source.sessions();
     let users = sessions.iter().filter(|it| source.facts.session(it.id()).is_some()).count();
     vec![counter("General Statistics", "", ("User Connections", users as u64, RAW))]
 }

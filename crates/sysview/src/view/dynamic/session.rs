@@ -22,7 +22,7 @@ pub(in crate::view) struct SessionItem {
 
 /// All sessions, by id.
 pub(in crate::view) fn items(source: &Source<'_>) -> Vec<SessionItem> {
-    let logins = source.facts.logins();
+    let logins = source.logins();
     let item = |handle: Arc<SessionHandle>| {
         let own = source.facts.session(handle.id());
         let is_user = own.is_some();
@@ -31,7 +31,7 @@ pub(in crate::view) fn items(source: &Source<'_>) -> Vec<SessionItem> {
         let sid = login.map_or_else(|| SID_OF_SA.to_vec(), |login| login.sid.clone());
         SessionItem { handle, facts, is_user, sid }
     };
-    source.instance.sessions().into_iter().map(item).collect()
+    source.sessions().into_iter().map(item).collect()
 }
 
 /// `sys.dm_exec_sessions`.

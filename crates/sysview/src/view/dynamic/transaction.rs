@@ -27,7 +27,7 @@ fn items(source: &Source<'_>) -> Vec<Item> {
         let facts = source.facts.session(session).unwrap_or_default();
         Some(Item { session, transaction, open: facts.open_transaction_count })
     };
-    source.instance.sessions().iter().filter_map(|session| item(session.id())).collect()
+    source.sessions().iter().filter_map(|session| item(session.id())).collect()
 }
 
 /// `sys.dm_tran_active_transactions.transaction_type` and `transaction_state`.

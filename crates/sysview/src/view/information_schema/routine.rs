@@ -64,7 +64,7 @@ pub(in crate::view) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), E
         .put("ROUTINE_NAME", |it| (&it.name.name).into())
         .put("ROUTINE_TYPE", |it| if it.is_procedure() { "PROCEDURE" } else { "FUNCTION" }.into())
         .put("ROUTINE_BODY", |_| "SQL".into())
-        .put("ROUTINE_DEFINITION", |it| it.module.module.text.as_ref().into())
+        .put("ROUTINE_DEFINITION", |it| it.module.text.into())
         .put("IS_DETERMINISTIC", |_| "NO".into())
         .put("SQL_DATA_ACCESS", |it| if it.is_procedure() { "MODIFIES" } else { "READS" }.into())
         .put("IS_NULL_CALL", |it| it.is_null_call().into())

@@ -16,17 +16,20 @@ use crate::view::module::mentions;
 struct Item<'a> {
     name: QualifiedName,
     model: &'a ObjectModel,
+    sees_text: bool,
 }
 
 impl Item<'_> {
     fn text(&self) -> Option<&str> {
-        self.model.module()?.text.as_deref()
+        self.model.module()?.text.as_deref().filter(|_| self.sees_text)
     }
 }
 
 fn items<'s>(source: &Source<'s>) -> impl Iterator<Item = Item<'s>> {
-    tables_and_views(source)
-        .map(|model| Item { name: QualifiedName::of(&model.object, source), model })
+    tables_and_views(source).map(|model| {
+        let name = QualifiedName::of(&model.object, source);
+        Item { name, model, sees_text: source.sees_text(model) }
+    })
 }
 
 fn shared<'a>() -> Columns<Item<'a>> {

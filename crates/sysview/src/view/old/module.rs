@@ -47,7 +47,7 @@ pub(in crate::view) fn comments(source: &Source<'_>, rows: &mut Rows) -> Result<
         .zero(&["status", "language", "encrypted", "compressed"]);
     let of_modules = modules(source).flat_map(|it| {
         let number = i32::from(it.object.kind.code() == "P");
-        it.module.text.as_deref().map(|text| pieces(it.object.id, number, text)).unwrap_or_default()
+        it.text.map(|text| pieces(it.object.id, number, text)).unwrap_or_default()
     });
     let constraints =
         tables(source).flat_map(|(_, table)| table.checks.iter().chain(&table.defaults));
