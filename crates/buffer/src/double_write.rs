@@ -16,7 +16,7 @@
 //! - A segment is reused only when all its pages are durable in place, and of those the one whose
 //!   batch is the oldest: while an image of a page lies in the area, all later ones do, too. So the
 //!   newest image is what the last write in place has put there, also of a page that has rotted
-//!   since, which an older image would take back in time.
+//!   since, which an older image would make older.
 //! - For the same reason a page that needs no copy gets one while an image of it lies in the area.
 //! - Segments are acquired after the copies are made, without a latch: their holders wait for the
 //!   disk only. The holder of a segment never waits for another busy one: on a full disk there may

@@ -165,9 +165,9 @@ pub enum Error {
         /// The error of the page.
         why: OfflineCause,
     },
-    /// The rollback of a transaction that has changed the catalog, which must be whole, needs a page
-    /// that cannot be read: the database does not open without it.
-    #[error("the rollback of a transaction that has changed the catalog needs a page: {source}")]
+    /// The rollback of a transaction that has changed the catalog, which must be whole, needs a
+    /// page that cannot be read: the database does not open without it.
+    #[error("the rollback of a transaction with changes of the catalog needs a page: {source}")]
     CatalogRollback {
         /// The error of the page.
         source: Box<Error>,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! BulkLoad packets ─▶ MessageReader ─▶ BulkDecoder ─▶ vectors of a batch ─▶ the load
-//!                     whoever executes the load pulls
+//!                     the load pulls them while it runs
 //! ```
 //!
 //! Invariants

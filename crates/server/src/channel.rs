@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Invariants
-//! - While a request runs the reader lies here, and its thread has it otherwise: one reads at a time.
+//! - While a request runs the reader lies here, and its thread has it otherwise: one reads at a
+//!   time.
 //! - Who watches stops at the first message that is no attention; it waits for its turn.
 //! - An attention meets the request that runs. One that comes later is a message like others.
 

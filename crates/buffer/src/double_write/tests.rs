@@ -49,7 +49,7 @@ fn write<'a>(
     held
 }
 
-/// A page that rots long after its last write is not taken back to an older state.
+/// A page that rots long after its last write does not return to an older state.
 #[test]
 fn while_an_image_lies_in_the_area_all_later_ones_do() {
     let disk = MemDisk::new();

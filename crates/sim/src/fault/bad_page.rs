@@ -4,8 +4,9 @@
 //! Seen in the wild as: error 824 or 823 for one page of a database of a terabyte. The engine must
 //! detect it and continue without the page: errors name the page; the database opens, also after a
 //! crash whose log has records for it, and work on everything that does not need the page goes on,
-//! to a clean close and over the next opening. Only a page without which the catalog cannot be read, or a
-//! transaction that has changed it cannot be undone, prevents the opening; the error then names it.
+//! to a clean close and over the next opening. Only a page without which the catalog cannot be
+//! read, or a transaction that has changed it cannot be undone, prevents the opening; the error
+//! then names it.
 
 use std::path::{Path, PathBuf};
 
