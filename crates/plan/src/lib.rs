@@ -18,6 +18,7 @@ mod push_down;
 mod render;
 mod selectivity;
 mod table;
+mod unique;
 mod uses;
 
 use extentdb_bind::logical::{Relation, ValueId};
@@ -50,6 +51,7 @@ impl<'e> Statement<'e> {
         let mut numbers = Numbers::from(self.next);
         let relation = decorrelate::rewrite(relation, environment, &mut numbers)?;
         let relation = push_down::push(relation, Vec::new(), environment)?;
+        let relation = unique::rewrite(relation, environment)?;
         let relation = join_order::order(relation, environment)?;
         let mut planner = Planner { environment, numbers };
         let node = planner.exactly(&relation, values);
