@@ -344,6 +344,8 @@ fn a_cancelled_statement_ends() {
                 sets: None,
                 groupings: vec![],
                 is_ordered: false,
+                is_divisible: false,
+            is_divisible: false,
             })),
             &[INT],
         ),
