@@ -42,8 +42,9 @@ pub(crate) struct Running<T> {
 }
 
 /// What each thread does with the rows of its operator.
-pub(crate) type Work<T> =
-    Arc<dyn Fn(&mut dyn Operator, &mut Context<'_>, &Producer<T>) -> Result<(), Error> + Send + Sync>;
+pub(crate) type Work<T> = Arc<
+    dyn Fn(&mut dyn Operator, &mut Context<'_>, &Producer<T>) -> Result<(), Error> + Send + Sync,
+>;
 
 impl Fragment {
     /// That of a node; `None` where one thread reads it.
@@ -82,10 +83,7 @@ impl Fragment {
             let source = WorkerScan { worker: scan.worker(), plan: self.plan.clone() };
             let operator = over(&self.node, Box::new(source));
             let cancellation = cancellation.clone();
-            let place = Place {
-                outer: context.outer.clone(),
-                memory: context.memory.clone(),
-            };
+            let place = Place { outer: context.outer.clone(), memory: context.memory.clone() };
             let work = work.clone();
             Box::new(move || place.run(operator, &cancellation, &*work, &producer))
         };

@@ -313,6 +313,8 @@ fn matched(
     let share = guess * selectivity::damped(shares);
     let all = estimate::table_rows(table);
     let is_restricted = !equal.is_empty() || from.is_some() || to.is_some();
+    let of_all = selectivity::of_values(table, &equal).filter(|_| from.is_none() && to.is_none());
+    let share = of_all.map_or(share, |known| share.max(known));
     let rows = if index.unique && equal.len() == keys.len() && !keys.is_empty() {
         1.0
     } else {

@@ -15,9 +15,9 @@ use crate::uses::{self, Values};
 
 /// A row by an index costs this much, in rows of a scan: a scan copies columns of whole pages, and
 /// the inner side of a loop is opened for each row of the outer one (TPC-H 9 and 10 at scale 0.01).
-const SEEK: f64 = 100.0;
+const SEEK: f64 = 200.0;
 /// A row of the side of a hash join that is read into memory.
-const HASH_BUILD: f64 = 1.5;
+const HASH_BUILD: f64 = 1.0;
 
 /// Values that must be equal, of the left and the right input.
 struct KeyPair {
@@ -174,8 +174,8 @@ impl Planner<'_> {
             return Ok(None);
         }
         let outer = estimate::rows(left, self.environment);
-        let by_hash = estimate::table_rows(table)
-            + HASH_BUILD * estimate::rows(right, self.environment);
+        let by_hash =
+            estimate::table_rows(table) + HASH_BUILD * estimate::rows(right, self.environment);
         Ok((outer * (SEEK + path.cost) <= by_hash).then_some(seek))
     }
 

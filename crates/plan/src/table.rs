@@ -175,8 +175,7 @@ impl Planner<'_> {
         let Some(index) = index else { return Ok(None) };
         let Some(is_backward) = gives_order(table, &index, &path, order) else { return Ok(None) };
         let path = Path { index: Some(index), ..path };
-        let mut ordered =
-            self.read(table, conditions, needed, &restrictions, path, is_backward)?;
+        let mut ordered = self.read(table, conditions, needed, &restrictions, path, is_backward)?;
         parallel::forbid(&mut ordered);
         Ok(Some(ordered))
     }

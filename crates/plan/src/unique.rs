@@ -83,8 +83,6 @@ fn has_unique_index(table: &BoundTable, columns: &[ValueId]) -> bool {
     let mut indexes = model.indexes.iter().filter(|index| index.unique && !index.disabled);
     indexes.any(|index| {
         let mut keys = index.columns.iter().filter(|it| it.key_ordinal > 0).peekable();
-        index.filter.is_none()
-            && keys.peek().is_some()
-            && keys.all(|key| is_given(key.column_id))
+        index.filter.is_none() && keys.peek().is_some() && keys.all(|key| is_given(key.column_id))
     })
 }

@@ -3,11 +3,11 @@
 
 use extentdb_base::sync::Arc;
 
-use crate::batch::Batch;
+use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::Context;
 use crate::error::Error;
 use crate::exchange::Producer;
-use crate::operator::{Operator, poll};
+use crate::operator::{Operator, append, poll};
 use crate::parallel::{Fragment, Running, Work};
 
 /// The rows of a part of a plan that several threads run.
@@ -56,17 +56,33 @@ impl Operator for Gather {
     }
 }
 
+/// Batches with fewer rows are put together: one to be taken wakes a thread.
+const FEW_ROWS: usize = BATCH_ROWS / 2;
+
 fn send(
     operator: &mut dyn Operator,
     context: &mut Context<'_>,
     to: &Producer<Batch>,
 ) -> Result<(), Error> {
     operator.open(context)?;
+    let mut few: Option<Batch> = None;
     while let Some(batch) = operator.next(context)? {
         poll(context)?;
-        if !to.push(batch) {
-            break;
+        let all = match few.take() {
+            Some(mut all) => {
+                append(&mut all, &batch)?;
+                all
+            }
+            None => batch,
+        };
+        if all.rows < FEW_ROWS {
+            few = Some(all);
+        } else if !to.push(all) {
+            return Ok(());
         }
+    }
+    if let Some(rest) = few {
+        to.push(rest);
     }
     Ok(())
 }

@@ -345,7 +345,6 @@ fn a_cancelled_statement_ends() {
                 groupings: vec![],
                 is_ordered: false,
                 is_divisible: false,
-            is_divisible: false,
             })),
             &[INT],
         ),

@@ -123,9 +123,9 @@ impl Set {
         }
         let calls = self.calls.iter_mut().zip(&other.calls);
         let numbers = &self.numbers;
-        calls.into_iter().try_for_each(|(own, other)| {
-            own.accumulator.merge(other.accumulator.as_ref(), numbers)
-        })
+        calls
+            .into_iter()
+            .try_for_each(|(own, other)| own.accumulator.merge(other.accumulator.as_ref(), numbers))
     }
 
     /// Makes no more groups, and keeps no more distinct values.
