@@ -127,16 +127,14 @@ mod tests {
     #[test]
     fn all_items_come_and_then_the_end() {
         let (exchange, producers) = Exchange::new(3);
-        let threads: Vec<_> = (0..3)
-            .zip(producers)
-            .map(|(number, producer)| {
-                std::thread::spawn(move || (0..100).all(|at| producer.push(number * 100 + at)))
-            })
-            .collect();
-        let mut found: Vec<i32> = std::iter::from_fn(|| exchange.pop().unwrap()).collect();
+        let mut found: Vec<i32> = thread::scope(|scope| {
+            for (number, producer) in (0..3).zip(producers) {
+                scope.spawn(move || (0..100).all(|at| producer.push(number * 100 + at)));
+            }
+            std::iter::from_fn(|| exchange.pop().unwrap()).collect()
+        });
         found.sort_unstable();
         assert_eq!(found, (0..300).collect::<Vec<_>>());
-        assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
     }
 
     #[test]
@@ -151,10 +149,13 @@ mod tests {
     fn a_producer_without_room_ends_when_nobody_takes() {
         let (exchange, mut producers) = Exchange::new(1);
         let producer = producers.pop().unwrap();
-        let thread = std::thread::spawn(move || (0..).take_while(|it| producer.push(*it)).count());
-        assert_eq!(exchange.pop().unwrap(), Some(0));
-        exchange.stop();
-        assert!(thread.join().unwrap() <= ITEMS_EACH + 1);
+        let pushed = thread::scope(|scope| {
+            let pushing = scope.spawn(move || (0..).take_while(|it| producer.push(*it)).count());
+            assert_eq!(exchange.pop().unwrap(), Some(0));
+            exchange.stop();
+            pushing.join().unwrap()
+        });
+        assert!(pushed <= ITEMS_EACH + 1);
         assert_eq!(exchange.pop().unwrap(), None);
     }
 
@@ -162,11 +163,13 @@ mod tests {
     fn a_producer_that_panics_is_a_failure() {
         let (exchange, mut producers) = Exchange::<i32>::new(1);
         let producer = producers.pop().unwrap();
-        let thread = std::thread::spawn(move || {
-            let _producer = producer;
-            panic!("as it should");
+        thread::scope(|scope| {
+            let panicking = scope.spawn(move || {
+                let _producer = producer;
+                panic!("as it should");
+            });
+            assert!(panicking.join().is_err());
         });
-        assert!(thread.join().is_err());
         assert!(exchange.pop().is_err());
     }
 }

@@ -85,7 +85,7 @@ impl Fragment {
             let cancellation = cancellation.clone();
             let place = Place { outer: context.outer.clone(), memory: context.memory.clone() };
             let work = work.clone();
-            Box::new(move || place.run(operator, &cancellation, &*work, &producer))
+            Box::new(move || place.run(operator, &cancellation, &work, &producer))
         };
         let threads = producers.into_iter().map(thread).collect();
         let stopped = exchange.clone();
@@ -133,7 +133,7 @@ impl Place {
         self,
         mut operator: Box<dyn Operator>,
         cancellation: &Cancellation,
-        work: &dyn Fn(&mut dyn Operator, &mut Context<'_>, &Producer<T>) -> Result<(), Error>,
+        work: &Work<T>,
         producer: &Producer<T>,
     ) {
         let mut functions = NoFunctions;

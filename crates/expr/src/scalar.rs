@@ -354,6 +354,13 @@ impl Scalar {
         }
     }
 
+    /// How many comparisons it makes: what its evaluation costs, about.
+    #[must_use]
+    pub fn comparisons(&self) -> usize {
+        let nodes = self.syntax.nodes();
+        nodes.filter(|(node, _)| matches!(node, Node::Compare(..) | Node::Like { .. })).count()
+    }
+
     /// The parts that AND connects.
     ///
     /// # Errors

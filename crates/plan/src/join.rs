@@ -18,6 +18,8 @@ use crate::uses::{self, Values};
 const SEEK: f64 = 200.0;
 /// A row of the side of a hash join that is read into memory.
 const HASH_BUILD: f64 = 1.0;
+/// A comparison of a row that is read (TPC-H 19).
+const COMPARISON: f64 = 0.3;
 
 /// Values that must be equal, of the left and the right input.
 struct KeyPair {
@@ -174,8 +176,10 @@ impl Planner<'_> {
             return Ok(None);
         }
         let outer = estimate::rows(left, self.environment);
-        let by_hash =
-            estimate::table_rows(table) + HASH_BUILD * estimate::rows(right, self.environment);
+        let own = all.iter().filter(|it| !it.places().any(|place| of_left.contains(&place)));
+        let compared: usize = own.map(Scalar::comparisons).sum();
+        let by_hash = estimate::table_rows(table) * (1.0 + COMPARISON * compared as f64)
+            + HASH_BUILD * estimate::rows(right, self.environment);
         Ok((outer * (SEEK + path.cost) <= by_hash).then_some(seek))
     }
 
