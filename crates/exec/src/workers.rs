@@ -87,7 +87,7 @@ impl Workers {
     /// Runs each of `work` in a thread. `stop` makes them end soon. The number of the team.
     ///
     /// # Errors
-    /// There are no more threads in the system.
+    /// The system has no thread left.
     pub(crate) fn start(
         &mut self,
         grant: Grant,

@@ -48,8 +48,8 @@ pub(crate) struct Path {
 
 /// Cost of a descent of a tree, in rows of a scan.
 const DESCENT: f64 = 12.0;
-/// Cost of a row that an entry of an index leads to, and how much more with each doubling of a table
-/// that has more than so many rows: the pages of the descent are no longer in the caches of a
+/// Cost of a row that an entry of an index leads to, and how much more with each doubling of a
+/// table that has more than so many rows: the pages of the descent are no longer in the caches of a
 /// processor (TPC-H 11 and 9 at scale 0.1: 25 rows of a scan each of 80,000, 100 each of 600,000).
 const LOOK_UP: f64 = 12.0;
 const LOOK_UP_FARTHER: f64 = 8.0;

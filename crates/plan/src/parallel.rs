@@ -15,54 +15,65 @@ pub(crate) const PARALLEL_ROWS: f64 = 50_000.0;
 /// Of so many rows that are read, at most one reaches the client.
 const THINNED_OUT: f64 = 10.0;
 
+/// Who reads the rows of a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    /// One thread, all that is below it, too.
+    One,
+    /// One thread: it is not worth more.
+    OneHere,
+    Several,
+}
+
+impl Readers {
+    /// Of an input whose rows are taken in any order, all of them.
+    fn of_whole(self) -> Readers {
+        if self == Readers::One { Readers::One } else { Readers::Several }
+    }
+}
+
 /// Leaves to several threads only the scans of a query that gain by it.
 pub(crate) fn choose(node: &mut Node) {
     let is_thinned_out = read_rows(node).is_some_and(|read| node.rows * THINNED_OUT <= read);
-    within(node, is_thinned_out);
+    set(node, if is_thinned_out { Readers::Several } else { Readers::OneHere });
 }
 
 /// Leaves all scans to one thread.
 pub(crate) fn forbid(node: &mut Node) {
-    if let Operator::Scan(scan) = &mut node.operator {
-        scan.is_parallel = false;
-    }
-    node.inputs_mut().into_iter().for_each(forbid);
+    set(node, Readers::One);
 }
 
-fn within(node: &mut Node, is_worth_it: bool) {
+fn set(node: &mut Node, readers: Readers) {
+    let whole = readers.of_whole();
     match &mut node.operator {
-        Operator::Scan(scan) => scan.is_parallel &= is_worth_it,
+        Operator::Scan(scan) => scan.is_parallel &= readers == Readers::Several,
         Operator::Filter { input, .. }
         | Operator::Project { input, .. }
-        | Operator::Top { input, .. } => within(input, is_worth_it),
+        | Operator::Top { input, .. } => set(input, readers),
+        Operator::Concat(inputs) => inputs.iter_mut().for_each(|input| set(input, readers)),
+        Operator::Sort { input, .. } => set(input, whole),
+        Operator::Window(window) => set(&mut window.input, whole),
         Operator::HashJoin(join) => {
-            within(&mut join.left, true);
-            within(&mut join.right, true);
+            set(&mut join.left, whole);
+            set(&mut join.right, whole);
         }
         Operator::LoopJoin(join) => {
             let is_read_once = join.bindings.is_empty() && join.kind != JoinKind::Full;
-            within(&mut join.left, true);
-            match is_read_once {
-                true => within(&mut join.right, true),
-                false => forbid(&mut join.right),
-            }
+            set(&mut join.left, whole);
+            set(&mut join.right, if is_read_once { whole } else { Readers::One });
+        }
+        Operator::SetOperation { left, right, .. } => {
+            set(left, whole);
+            set(right, whole);
         }
         Operator::Aggregate(grouping) => {
-            let is_free = !grouping.calls.iter().any(depends_on_order);
-            match is_free {
-                true => within(&mut grouping.input, true),
-                false => forbid(&mut grouping.input),
-            }
+            let is_ordered = grouping.calls.iter().any(depends_on_order);
+            set(&mut grouping.input, if is_ordered { Readers::One } else { whole });
         }
-        Operator::Sort { input, .. } => within(input, true),
-        Operator::Concat(inputs) => inputs.iter_mut().for_each(|input| within(input, is_worth_it)),
-        Operator::SetOperation { left, right, .. } => {
-            within(left, true);
-            within(right, true);
-        }
-        Operator::Window(window) => within(&mut window.input, true),
-        Operator::Call { .. } | Operator::Text { .. } | Operator::Recursive { .. } => {
-            node.inputs_mut().into_iter().for_each(forbid);
+        Operator::Call { input, .. } | Operator::Text { input, .. } => set(input, Readers::One),
+        Operator::Recursive { anchor, step, .. } => {
+            set(anchor, Readers::One);
+            set(step, Readers::One);
         }
         Operator::Row
         | Operator::Values(_)

@@ -51,31 +51,6 @@ impl Node {
         }
     }
 
-    /// The same, to be changed.
-    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Node> {
-        match &mut self.operator {
-            Operator::Row
-            | Operator::Values(_)
-            | Operator::Scan(_)
-            | Operator::Provided(_)
-            | Operator::Function(..)
-            | Operator::Recent { .. } => Vec::new(),
-            Operator::Filter { input, .. }
-            | Operator::Project { input, .. }
-            | Operator::Call { input, .. }
-            | Operator::Sort { input, .. }
-            | Operator::Top { input, .. }
-            | Operator::Text { input, .. } => vec![input],
-            Operator::HashJoin(join) => vec![&mut join.left, &mut join.right],
-            Operator::LoopJoin(join) => vec![&mut join.left, &mut join.right],
-            Operator::Aggregate(grouping) => vec![&mut grouping.input],
-            Operator::Window(window) => vec![&mut window.input],
-            Operator::Concat(inputs) => inputs.iter_mut().collect(),
-            Operator::SetOperation { left, right, .. } => vec![left, right],
-            Operator::Recursive { anchor, step, .. } => vec![anchor, step],
-        }
-    }
-
     /// The scan of which it is the rows, thinned out or with other columns, where several threads
     /// may read it.
     pub fn parallel_scan(&self) -> Option<&Scan> {

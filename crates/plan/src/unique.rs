@@ -5,8 +5,7 @@
 //! left ⋉(a = k) R    where k is a unique key of R    left ⋈(a = k) R
 //! ```
 //!
-//! A key is that of a unique index, or of a grouping. Known as the removal of distinct-ness (Paulley
-//! and Larson), the other way round.
+//! A key is that of a unique index, or of a grouping.
 
 use extentdb_bind::logical::{JoinKind, Relation, ValueId};
 use extentdb_bind::table::BoundTable;
