@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
-use extentdb_base::sync::{Arc, Mutex, Weak, lock};
+use extentdb_base::sync::{Arc, Mutex, Weak, lock, thread};
 use extentdb_base::{DatabaseId, ObjectId};
 use extentdb_bind::surroundings::MadeRows;
 use extentdb_engine::{Database, Instance};
-use extentdb_exec::{Memory, MemoryPool};
+use extentdb_exec::{Memory, MemoryPool, WorkerPool, Workers};
 use extentdb_types::Collation;
 
 use crate::app_lock::AppLocks;
@@ -19,6 +19,9 @@ use crate::notes::Sessions;
 use crate::other_rows::OtherRows;
 use crate::product::Product;
 use crate::work_memory::{MemoryLimits, WorkMemory};
+
+/// Threads of all queries at once, for each processor.
+const THREADS_EACH: usize = 2;
 
 /// A server as its sessions know it.
 pub struct Server {
@@ -43,6 +46,8 @@ pub struct Server {
     /// Its connections.
     pub sessions: Sessions,
     work_memory: Mutex<WorkMemory>,
+    threads: Arc<WorkerPool>,
+    processors: usize,
     /// Those of all connections.
     texts: Mutex<Vec<Weak<CompiledTexts>>>,
     /// Those of tables that the engine does not read, by database.
@@ -62,6 +67,7 @@ impl Server {
     ) -> Arc<Server> {
         let started = instance.options().database.clock.since_epoch();
         let work_memory = Mutex::new(WorkMemory::new(&instance));
+        let processors = thread::available_parallelism().map_or(1, usize::from);
         Arc::new(Server {
             instance,
             product,
@@ -75,6 +81,8 @@ impl Server {
             app_locks: AppLocks::default(),
             sessions: Sessions::default(),
             work_memory,
+            threads: WorkerPool::new(THREADS_EACH * processors),
+            processors,
             texts: Mutex::default(),
             other_rows: Mutex::default(),
             started,
@@ -121,6 +129,12 @@ impl Server {
     /// The memory of one statement.
     pub(crate) fn statement_memory(&self, login: Option<&Arc<MemoryPool>>) -> Memory {
         lock(&self.work_memory).of_statement(login)
+    }
+
+    /// The threads of one statement, `most` of them or as many as there are processors.
+    pub(crate) fn workers(&self, most: Option<usize>) -> Workers {
+        let all = self.processors;
+        Workers::new(&self.threads, most.map_or(all, |most| most.min(all)))
     }
 
     /// What the statements of a login may use together; `None` without a limit.

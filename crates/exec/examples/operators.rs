@@ -144,6 +144,7 @@ fn aggregate() -> Node {
         sets: None,
         groupings: Vec::new(),
         is_ordered: false,
+        is_divisible: false,
     };
     node(Operator::Aggregate(Box::new(grouping)), &[text(), sum, SqlType::Int])
 }

@@ -9,6 +9,7 @@ use crate::operator::call::Call;
 use crate::operator::concat::Concat;
 use crate::operator::filter::Filter;
 use crate::operator::function::Function;
+use crate::operator::gather::Gather;
 use crate::operator::hash_join::HashJoin;
 use crate::operator::loop_join::LoopJoin;
 use crate::operator::project::Project;
@@ -22,12 +23,16 @@ use crate::operator::text::{Text, TextColumn};
 use crate::operator::top::Top;
 use crate::operator::values::Values;
 use crate::operator::window::Window;
+use crate::parallel::Fragment;
 
 /// The operator of a node, with those of its inputs.
 ///
 /// # Errors
 /// The plan has an operator that is not executed here.
 pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
+    if let Some(fragment) = Fragment::of(node) {
+        return Ok(Box::new(Gather::new(fragment)));
+    }
     Ok(match &node.operator {
         physical::Operator::Row => Box::new(Row::default()),
         physical::Operator::Values(rows) => Box::new(Values::new(&node.columns, rows)),
@@ -57,7 +62,13 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
             Box::new(LoopJoin::new(join, build(&join.left)?, build(&join.right)?)?)
         }
         physical::Operator::Aggregate(grouping) => {
-            Box::new(Aggregate::new(build(&grouping.input)?, grouping, &node.columns))
+            let fragment = Fragment::of(&grouping.input).filter(|_| grouping.is_divisible);
+            let input = match &fragment {
+                Some(fragment) => fragment.sequential(),
+                None => build(&grouping.input)?,
+            };
+            let aggregate = Aggregate::new(input, grouping, &node.columns);
+            Box::new(aggregate.by_threads(fragment))
         }
         physical::Operator::Window(window) => Box::new(Window::new(window, build(&window.input)?)),
         physical::Operator::Sort { input, keys, limit } => {

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::workers::Workers;
 
 /// What operators work with.
 pub struct Context<'c> {
@@ -20,6 +21,8 @@ pub struct Context<'c> {
     pub functions: &'c mut dyn Functions,
     /// What operators may keep in memory.
     pub memory: Memory,
+    /// Threads beside the one of the session.
+    pub workers: Workers,
     /// The rows that were added last, of each recursion that runs.
     pub recent: FxHashMap<usize, Vec<Batch>>,
     /// What the rows that were inserted last have done to `@@IDENTITY`.
@@ -120,6 +123,7 @@ impl<'c> Context<'c> {
             outer: OuterValues::default(),
             functions,
             memory: Memory::unlimited(),
+            workers: Workers::default(),
             recent: FxHashMap::default(),
             identity: LastIdentity::default(),
         }

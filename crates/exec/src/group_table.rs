@@ -105,6 +105,17 @@ impl GroupTable {
         self.look_up(&keys, batch, numbers, Some(new));
     }
 
+    /// The same for rows whose columns are the keys, in their order.
+    pub(crate) fn assign_values(
+        &mut self,
+        values: &Batch,
+        numbers: &mut Vec<u32>,
+        new: &mut Vec<u32>,
+    ) {
+        let keys = self.keys.in_order();
+        self.look_up(&keys, values, numbers, Some(new));
+    }
+
     /// The group of each row of another input, by its key columns; [`NO_GROUP`] where there is
     /// none.
     pub(crate) fn find(&mut self, keys: &HashKeys, batch: &Batch, numbers: &mut Vec<u32>) {

@@ -58,6 +58,13 @@ impl HashKeys {
         }
     }
 
+    /// Those of the same values in columns 0, 1, 2 …
+    pub(crate) fn in_order(&self) -> HashKeys {
+        let column = |(column, key): (usize, &KeyColumn)| KeyColumn { column, ..*key };
+        let columns = self.columns.iter().enumerate().map(column).collect();
+        HashKeys { columns, ..self.clone() }
+    }
+
     /// Bits of a key, where keys are numbers.
     pub(crate) fn packed_bits(&self) -> Option<u32> {
         self.packed_bits

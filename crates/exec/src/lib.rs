@@ -11,15 +11,18 @@ mod byte_table;
 mod context;
 mod error;
 mod evaluate;
+mod exchange;
 mod group_table;
 mod hash_key;
 mod key;
 mod memory;
 mod number;
 mod operator;
+mod parallel;
 mod spill;
 #[cfg(test)]
 mod testing;
+mod workers;
 pub mod write;
 
 pub use batch::{BATCH_ROWS, Batch};
@@ -31,3 +34,4 @@ pub use memory::{Memory, MemoryPool};
 pub use operator::Operator;
 pub use operator::scan::{address, within};
 pub use spill::WorkArea;
+pub use workers::{WorkerPool, Workers};

@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod concat;
 pub(crate) mod filter;
 pub(crate) mod function;
+pub(crate) mod gather;
 pub(crate) mod hash_join;
 pub(crate) mod join;
 pub(crate) mod loop_join;

@@ -22,6 +22,9 @@ use crate::program::{Environment, Program};
 use crate::resolver::{Parameter, Resolver};
 use crate::syntax::{Id, Infix, Node, Syntax, Test};
 
+/// Sorts after what most texts go on with.
+const LAST_LETTERS: &str = "zzz";
+
 /// A comparison between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "variants are operators")]
@@ -351,6 +354,13 @@ impl Scalar {
         }
     }
 
+    /// How many comparisons it makes: what its evaluation costs, about.
+    #[must_use]
+    pub fn comparisons(&self) -> usize {
+        let nodes = self.syntax.nodes();
+        nodes.filter(|(node, _)| matches!(node, Node::Compare(..) | Node::Like { .. })).count()
+    }
+
     /// The parts that AND connects.
     ///
     /// # Errors
@@ -407,6 +417,49 @@ impl Scalar {
             Some(Node::IsNull(of)) => self.part(*of, environment).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// The condition that it negates.
+    ///
+    /// # Errors
+    /// As for [`conjuncts`](Self::conjuncts).
+    pub fn as_negation(&self, environment: &Environment) -> Result<Option<Scalar>, CompileError> {
+        match self.syntax.node(self.syntax.root()) {
+            Some(Node::Not(of)) => self.part(*of, environment).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// What values are about, for which it is true, if it is LIKE with a literal pattern: from the
+    /// text before the first wildcard up to a text that is greater than most that begin with it.
+    /// None, where the pattern begins with a wildcard. For estimates only: the bounds do not follow
+    /// from the condition.
+    ///
+    /// # Errors
+    /// As for [`conjuncts`](Self::conjuncts).
+    pub fn as_like_bounds(
+        &self,
+        environment: &Environment,
+    ) -> Result<Option<Vec<Scalar>>, CompileError> {
+        let node = |id| self.syntax.node(id);
+        let Some(Node::Like { of, pattern, .. }) = node(self.syntax.root()) else {
+            return Ok(None);
+        };
+        let Some(Node::Text { text, is_wide }) = node(*pattern) else { return Ok(None) };
+        let begin = text.split(['%', '_', '[']).next().unwrap_or_default();
+        let literal = |text: String| {
+            let mut syntax = Syntax::default();
+            syntax.push(Node::Text { text, is_wide: *is_wide }, 0)?;
+            Scalar::of_syntax(syntax, environment)
+        };
+        let of = self.part(*of, environment)?;
+        let compared = |test, text| Scalar::compared(test, &of, &literal(text)?, environment);
+        let mut bounds = Vec::new();
+        if !begin.is_empty() {
+            bounds.push(compared(ScalarTest::GreaterOrEqual, begin.to_owned())?);
+            bounds.push(compared(ScalarTest::Less, format!("{begin}{LAST_LETTERS}"))?);
+        }
+        Ok(Some(bounds))
     }
 
     fn part(&self, id: Id, environment: &Environment) -> Result<Scalar, CompileError> {

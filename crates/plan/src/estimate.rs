@@ -15,6 +15,8 @@ use crate::uses;
 const EQUAL: f64 = 0.05;
 const RANGE: f64 = 0.3;
 const OTHER: f64 = 0.25;
+/// Of texts that have something in them, somewhere.
+const LIKE: f64 = 0.15;
 /// Rows of functions and recursions.
 const UNKNOWN: f64 = 100.0;
 
@@ -131,9 +133,17 @@ pub(crate) fn shares(conditions: &[Scalar], input: &Relation, environment: &Envi
 pub(crate) fn share(condition: &Scalar, input: &Relation, environment: &Environment) -> f64 {
     if condition.disjuncts(environment).is_ok_and(|parts| parts.len() > 1) {
         let parts = condition.disjuncts(environment).unwrap_or_default();
-        let one = |part: &Scalar| shares(std::slice::from_ref(part), input, environment);
+        let one = |part: &Scalar| {
+            shares(&part.conjuncts(environment).unwrap_or_default(), input, environment)
+        };
         let none: f64 = parts.iter().map(|part| 1.0 - one(part)).product();
         return 1.0 - none;
+    }
+    if let Ok(Some(negated)) = condition.as_negation(environment) {
+        return 1.0 - share(&negated, input, environment);
+    }
+    if let Ok(Some(bounds)) = condition.as_like_bounds(environment) {
+        return if bounds.is_empty() { LIKE } else { shares(&bounds, input, environment) };
     }
     match condition.as_comparison(environment) {
         Ok(Some((ScalarTest::Equal, left, right))) => {

@@ -10,11 +10,16 @@ use crate::error::Result;
 use crate::estimate;
 use crate::lower::{Planner, needed_of, node, position};
 use crate::physical::{HashJoin, LoopJoin, Node, Operator};
+use crate::push_down;
 use crate::uses::{self, Values};
 
 /// A row by an index costs this much, in rows of a scan: a scan copies columns of whole pages, and
 /// the inner side of a loop is opened for each row of the outer one (TPC-H 9 and 10 at scale 0.01).
 const SEEK: f64 = 200.0;
+/// A row of the side of a hash join that is read into memory.
+const HASH_BUILD: f64 = 1.0;
+/// A comparison of a row that is read (TPC-H 19).
+const COMPARISON: f64 = 0.3;
 
 /// Values that must be equal, of the left and the right input.
 struct KeyPair {
@@ -52,14 +57,14 @@ impl Planner<'_> {
         if keys.is_empty() {
             return self.loop_join(kind, left, right, conditions, needed, &used);
         }
-        if let Some(seek) = self.by_index(kind, left, right, conditions)? {
+        if let Some(seek) = self.by_index(kind, left, right, conditions, needed)? {
             let used: Values = uses::outer(&seek).intersection(&of_left).copied().collect();
             return self.loop_join(kind, left, &seek, &[], needed, &used);
         }
         if kind == JoinKind::Inner {
             let size = |relation| estimate::rows(relation, self.environment);
             if let (Some(seek), true) =
-                (self.by_index(kind, right, left, conditions)?, size(right) < size(left))
+                (self.by_index(kind, right, left, conditions, needed)?, size(right) < size(left))
             {
                 let of_right = uses::given(right);
                 let used = uses::outer(&seek).intersection(&of_right).copied().collect();
@@ -138,29 +143,44 @@ impl Planner<'_> {
         left: &Relation,
         right: &Relation,
         conditions: &[Scalar],
+        needed: &Values,
     ) -> Result<Option<Relation>> {
         let is_possible = matches!(
             kind,
             JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti | JoinKind::Single
         );
-        let Some((table, own)) = lone_table(right).filter(|_| is_possible) else {
+        let seek = match lone_table(right).filter(|_| is_possible) {
+            Some((table, own)) => {
+                let mut all = own.to_vec();
+                all.extend_from_slice(conditions);
+                Relation::Table(Box::new(table.clone())).filtered(all)
+            }
+            None if is_possible && grouped_table(right).is_some() => {
+                push_down::push(right.clone(), conditions.to_vec(), self.environment)?
+            }
+            None => return Ok(None),
+        };
+        let Some((table, all)) = lone_table(&seek).or_else(|| grouped_table(&seek)) else {
             return Ok(None);
         };
-        let mut all = own.to_vec();
-        all.extend_from_slice(conditions);
-        let restrictions = access::restrictions(table, &all, self.environment)?;
-        let path = access::best(table, &restrictions, &|_| true);
-        let joins = path.equal.iter().any(|it| it.condition >= own.len());
+        let restrictions = access::restrictions(table, all, self.environment)?;
+        let mut read = uses::of_all(&seek);
+        read.extend(needed);
+        let path = access::best(table, &restrictions, &|id| {
+            table.columns.iter().any(|it| it.column_id == id && read.contains(&it.column.id))
+        });
+        let of_left = uses::given(left);
+        let joins =
+            path.equal.iter().any(|it| it.value.places().any(|place| of_left.contains(&place)));
         if !joins || !path.is_restricted() {
             return Ok(None);
         }
         let outer = estimate::rows(left, self.environment);
-        let by_seeks = outer * (SEEK + path.rows);
-        if by_seeks > estimate::table_rows(table) {
-            return Ok(None);
-        }
-        let table = Relation::Table(Box::new(table.clone()));
-        Ok(Some(table.filtered(all)))
+        let own = all.iter().filter(|it| !it.places().any(|place| of_left.contains(&place)));
+        let compared: usize = own.map(Scalar::comparisons).sum();
+        let by_hash = estimate::table_rows(table) * (1.0 + COMPARISON * compared as f64)
+            + HASH_BUILD * estimate::rows(right, self.environment);
+        Ok((outer * (SEEK + path.cost) <= by_hash).then_some(seek))
     }
 
     fn loop_join(
@@ -279,6 +299,21 @@ fn lone_table(relation: &Relation) -> Option<(&BoundTable, &[Scalar])> {
             Relation::Table(table) => Some((table, conditions)),
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// The table whose rows are grouped by some values, with the conditions upon them.
+fn grouped_table(relation: &Relation) -> Option<(&BoundTable, &[Scalar])> {
+    match relation {
+        Relation::Filter { input, .. } | Relation::Compute { input, .. } => grouped_table(input),
+        Relation::Aggregate { input, keys, sets: None, .. } if !keys.is_empty() => {
+            let mut input = &**input;
+            while let Relation::Compute { input: below, .. } = input {
+                input = below;
+            }
+            lone_table(input)
+        }
         _ => None,
     }
 }

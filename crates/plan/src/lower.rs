@@ -10,6 +10,7 @@ use extentdb_expr::{Environment, Scalar};
 
 use crate::error::Result;
 use crate::estimate;
+use crate::parallel;
 use crate::physical::{
     AggregateCall, Expression, Grouping, Input, Node, Operator, ProvidedRows, SortKey, TopRows,
     Window, WindowCall,
@@ -263,14 +264,16 @@ impl Planner<'_> {
                 .product();
             groups.min(input.rows).max(1.0)
         };
-        let grouping = Grouping {
+        let mut grouping = Grouping {
             keys: keys.iter().map(|key| at(*key)).collect(),
             calls: physical,
             sets: sets.map(|sets| sets.sets.clone()),
             groupings: groupings.iter().map(|(_, keys)| keys.clone()).collect(),
             is_ordered: false,
+            is_divisible: false,
             input,
         };
+        grouping.is_divisible = parallel::is_divisible(&grouping, rows);
         Ok(node(Operator::Aggregate(Box::new(grouping)), columns, rows))
     }
 

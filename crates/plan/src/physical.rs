@@ -50,6 +50,18 @@ impl Node {
             Operator::Recursive { anchor, step, .. } => vec![anchor, step],
         }
     }
+
+    /// The scan of which it is the rows, thinned out or with other columns, where several threads
+    /// may read it.
+    pub fn parallel_scan(&self) -> Option<&Scan> {
+        match &self.operator {
+            Operator::Scan(scan) => Some(&**scan).filter(|scan| scan.is_parallel),
+            Operator::Filter { input, .. } | Operator::Project { input, .. } => {
+                input.parallel_scan()
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A compiled value or condition.
@@ -150,6 +162,8 @@ pub struct Scan {
     /// Comparisons of columns (numbers in the table) with values that are known when the scan
     /// begins; a NULL value leaves no row.
     pub comparisons: Vec<Comparison>,
+    /// Rows that are expected to be read, whether the comparisons leave them or not.
+    pub read_rows: f64,
     /// May several threads read it, in any order?
     pub is_parallel: bool,
 }
@@ -257,6 +271,8 @@ pub struct Grouping {
     pub groupings: Vec<Vec<usize>>,
     /// Do rows of a group follow each other in the input?
     pub is_ordered: bool,
+    /// May it be made of groupings of parts of the input?
+    pub is_divisible: bool,
 }
 
 /// A call of an aggregate.

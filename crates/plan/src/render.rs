@@ -47,7 +47,8 @@ fn line(node: &Node, f: &mut Formatter<'_>) -> Result {
 }
 
 fn scan_line(scan: &Scan, f: &mut Formatter<'_>) -> Result {
-    write!(f, "scan {}", scan.table.table.name())?;
+    let threads = if scan.is_parallel { "parallel " } else { "" };
+    write!(f, "{threads}scan {}", scan.table.table.name())?;
     match &scan.access {
         Access::Whole => Ok(()),
         Access::Range(range) => range_text(range, f),

@@ -50,6 +50,15 @@ pub(crate) fn of_restriction(restriction: &Restriction, table: &BoundTable) -> O
     }
 }
 
+/// The share of rows with given values of several columns, where statistics are about just these,
+/// in their order; `None` where nothing is known.
+pub(crate) fn of_values(table: &BoundTable, equal: &[Restriction]) -> Option<f64> {
+    let statistics = known(table, equal.first().filter(|_| equal.len() > 1)?.column)?;
+    let ids = statistics.column_ids().take(equal.len());
+    let own = equal.iter().map(|it| column_of(table, it.column).map(|column| column.column_id));
+    own.eq(ids.map(Some)).then(|| statistics.density(equal.len())).flatten()
+}
+
 /// The share of rows between the bounds that restrictions of one column are; `None` where nothing
 /// is known, or a bound is no constant.
 pub(crate) fn of_range(bounds: &[&Restriction], table: &BoundTable) -> Option<f64> {

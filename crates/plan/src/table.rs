@@ -11,6 +11,7 @@ use crate::access::{self, Path, Restriction};
 use crate::error::Result;
 use crate::estimate;
 use crate::lower::{Planner, node};
+use crate::parallel::{self, PARALLEL_ROWS};
 use crate::physical::{Access, Comparison, Expression, IndexRange, Node, Operator, Scan};
 use crate::uses::Values;
 
@@ -75,7 +76,10 @@ impl Planner<'_> {
             has_locator: table.locator.is_some(),
             access,
             comparisons,
-            is_parallel: false,
+            read_rows: path.rows,
+            is_parallel: path.rows >= PARALLEL_ROWS
+                && table.locator.is_none()
+                && table.sample.is_none(),
         };
         // A range may answer a part of the conditions: all of them leave no more than it reads.
         let relation = Relation::Table(Box::new(table.clone()));
@@ -171,7 +175,9 @@ impl Planner<'_> {
         let Some(index) = index else { return Ok(None) };
         let Some(is_backward) = gives_order(table, &index, &path, order) else { return Ok(None) };
         let path = Path { index: Some(index), ..path };
-        self.read(table, conditions, needed, &restrictions, path, is_backward).map(Some)
+        let mut ordered = self.read(table, conditions, needed, &restrictions, path, is_backward)?;
+        parallel::forbid(&mut ordered);
+        Ok(Some(ordered))
     }
 }
 

@@ -22,6 +22,13 @@ pub(crate) fn outer(relation: &Relation) -> Values {
     used
 }
 
+/// All values that a relation uses anywhere, its own among them.
+pub(crate) fn of_all(relation: &Relation) -> Values {
+    let mut used = Values::default();
+    collect(relation, &mut used, &mut Values::default());
+    used
+}
+
 /// The values that an expression uses.
 pub(crate) fn of(value: &Scalar) -> Values {
     value.places().collect()

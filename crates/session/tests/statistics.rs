@@ -95,3 +95,41 @@ fn small_tables_have_no_automatic_statistics() {
     let found = batch(&mut connection, "SELECT COUNT(*) FROM sys.stats s WHERE s.name LIKE '_WA%'");
     assert!(found.ends_with("\n0"), "{found}");
 }
+
+#[test]
+fn what_the_parts_of_an_or_have_in_common_is_estimated_once() {
+    let mut connection = orders();
+    let query = "SELECT o.note FROM orders o JOIN customers c ON (c.id = o.customer AND o.state = 1 \
+                 AND c.country = 1) OR (c.id = o.customer AND o.state = 2 AND c.country = 2)";
+    has_plan(&mut connection, query, "filter, 21 rows");
+    let texts = "SELECT id FROM orders WHERE note LIKE 'no%' AND note NOT LIKE 'x%'";
+    has_plan(&mut connection, texts, "filter, 20000 rows");
+    has_plan(&mut connection, "SELECT id FROM orders WHERE note LIKE 'x%'", "filter, 1 rows");
+}
+
+#[test]
+fn a_semi_join_with_a_unique_key_is_an_inner_join() {
+    let mut connection = orders();
+    let by_key = "SELECT note FROM orders WHERE customer IN (SELECT id FROM customers WHERE country \
+                  = 1)";
+    has_plan(&mut connection, by_key, "join inner");
+    let by_group = "SELECT name FROM customers WHERE id IN (SELECT customer FROM orders GROUP BY \
+                    customer HAVING COUNT(*) > 100)";
+    has_plan(&mut connection, by_group, "join inner");
+    let several = "SELECT name FROM customers WHERE id IN (SELECT customer FROM orders WHERE state = \
+                   0)";
+    has_plan(&mut connection, several, "join semi");
+}
+
+#[test]
+fn few_groups_are_made_by_an_index() {
+    let mut connection = orders();
+    let query = |condition: &str| {
+        format!(
+            "SELECT name FROM customers c WHERE {condition} AND 5 < (SELECT MAX(state) FROM orders \
+             o WHERE o.customer = c.id)"
+        )
+    };
+    has_plan(&mut connection, &query("id = 9"), "scan orders by by_customer =");
+    has_plan(&mut connection, &query("country = 2"), "scan orders, 20000 rows");
+}

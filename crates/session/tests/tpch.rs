@@ -5,9 +5,10 @@
 //! 0.01 and 0.1. Numbers are equal when they differ by no more than the scales of quotients and
 //! averages do. The rows come as a client loads them in bulk.
 //!
-//! `TPCH_SCALE` sets another scale: the queries then run without a comparison, and their times
-//! are printed. `TPCH_QUERY=n` runs one query, `TPCH_PLANS=1` prints
-//! plans. `TPCH_DUMP=FOLDER` writes the rows to files, fields
+//! `TPCH_SCALE` sets another scale: the queries then run without a comparison, with the indexes
+//! that `bench` creates, `TPCH_RUNS` times in a thread named `queries`, and their times are
+//! printed, of the clock and of processors. `TPCH_QUERY=n` runs one query, `TPCH_PLANS=1` prints
+//! plans, `TPCH_QUERIES=FILE` has other queries. `TPCH_DUMP=FOLDER` writes the rows to files, fields
 //! parted by tabs; the answers were made of them by `tests/tpch/answers.py FOLDER`, with the
 //! package `duckdb` of Python.
 
@@ -32,6 +33,14 @@ const TABLES: [&str; 8] =
 const LOAD_ROWS: usize = 20_000;
 /// Pages in memory: all of scale 0.1.
 const FRAMES: usize = 32_768;
+
+/// Those of [`measure`], of scale 1.
+const MEASURED_FRAMES: f64 = 230_000.0;
+/// As `bench` creates them for all servers.
+const INDEXES: &str = "CREATE INDEX lineitem_part ON lineitem (l_partkey, l_suppkey)
+CREATE INDEX orders_customer ON orders (o_custkey)
+CREATE INDEX partsupp_supplier ON partsupp (ps_suppkey)
+CREATE INDEX customer_nation ON customer (c_nationkey)";
 
 /// Memory of statements, in bytes.
 const ROOM: usize = 256 << 20;
@@ -79,8 +88,8 @@ impl Loader {
     }
 }
 
-fn loaded(scale: f64) -> (Arc<Server>, Connection) {
-    let server = server_of(FRAMES);
+fn loaded(scale: f64, frames: usize) -> (Arc<Server>, Connection) {
+    let server = server_of(frames);
     let mut connection = connect(&server);
     batch(&mut connection, "CREATE DATABASE tpch");
     batch(&mut connection, "USE tpch");
@@ -124,7 +133,8 @@ fn is_same_row(one: &[String], other: &[String]) -> bool {
 
 /// Queries that are to run, by number.
 fn queries() -> Vec<(usize, String)> {
-    let text = std::fs::read_to_string(folder("queries.sql")).unwrap();
+    let file = std::env::var("TPCH_QUERIES").unwrap_or_else(|_| folder("queries.sql"));
+    let text = std::fs::read_to_string(file).unwrap();
     let only: Option<usize> = std::env::var("TPCH_QUERY").ok().and_then(|it| it.parse().ok());
     let all = text.split("\n\n").enumerate().map(|(at, text)| (at + 1, text.to_owned()));
     all.filter(|(number, _)| only.is_none_or(|only| only == *number)).collect()
@@ -132,23 +142,23 @@ fn queries() -> Vec<(usize, String)> {
 
 /// Runs the queries and compares them with the answers of a file, if there is one.
 #[allow(clippy::disallowed_methods, reason = "times are printed, nothing depends on them")]
-fn check(scale: f64, answers: Option<&str>, limits: &[usize]) {
-    let answers = answers.map(|file| std::fs::read_to_string(folder(file)).unwrap());
-    let answers: Option<Vec<&str>> = answers.as_deref().map(|text| text.split("\n\n").collect());
+fn check(scale: f64, answers: &str, limits: &[usize]) {
+    let answers = std::fs::read_to_string(folder(answers)).unwrap();
+    let answers: Vec<&str> = answers.split("\n\n").collect();
     let begun = Instant::now();
-    let (server, mut connection) = loaded(scale);
+    let (server, mut connection) = loaded(scale, FRAMES);
     println!("loaded in {:.1} s", begun.elapsed().as_secs_f64());
     for limit in limits {
         println!("{} MB", limit >> 20);
         server.set_memory_limits(MemoryLimits { server: *limit, statement: *limit, login: None });
-        let wrong = wrong_answers(&mut connection, answers.as_deref());
+        let wrong = wrong_answers(&mut connection, &answers);
         assert_eq!(wrong, Vec::<usize>::new(), "within {limit} bytes");
     }
 }
 
-/// The queries whose answers differ from what is expected; none when nothing is compared.
+/// The queries whose answers differ from what is expected.
 #[allow(clippy::disallowed_methods, reason = "times are printed, nothing depends on them")]
-fn wrong_answers(connection: &mut Connection, answers: Option<&[&str]>) -> Vec<usize> {
+fn wrong_answers(connection: &mut Connection, answers: &[&str]) -> Vec<usize> {
     let mut wrong = Vec::new();
     for (number, text) in queries() {
         let begun = Instant::now();
@@ -157,7 +167,6 @@ fn wrong_answers(connection: &mut Connection, answers: Option<&[&str]>) -> Vec<u
         if std::env::var_os("TPCH_PLANS").is_some() {
             println!("{}", connection.plan_text(&text).unwrap());
         }
-        let Some(answers) = answers else { continue };
         let found = rows(&answer);
         let expected = rows(answers.get(number - 1).copied().unwrap_or_default());
         let is_right = found.len() == expected.len()
@@ -170,6 +179,56 @@ fn wrong_answers(connection: &mut Connection, answers: Option<&[&str]>) -> Vec<u
     wrong
 }
 
+/// Runs the queries some times over a larger scale, and prints the least time of each, and what
+/// they took of processors on average.
+fn measure(scale: f64) {
+    let frames = (MEASURED_FRAMES * scale) as usize;
+    let (server, mut connection) = loaded(scale, frames.max(FRAMES));
+    for index in INDEXES.lines() {
+        assert_eq!(batch(&mut connection, index), "");
+    }
+    let limits = MemoryLimits { server: 4 * ROOM, statement: 4 * ROOM, login: None };
+    server.set_memory_limits(limits);
+    let runs = std::env::var("TPCH_RUNS").ok().and_then(|it| it.parse().ok()).unwrap_or(3);
+    // A profiler tells the queries from the load by the name of the thread.
+    let thread = std::thread::Builder::new().name("queries".to_owned());
+    let all = thread.spawn(move || timed_queries(&mut connection, runs)).unwrap().join().unwrap();
+    println!("all: {:.3} s, {:.3} s of processors", all.0, all.1);
+}
+
+/// The sums of the least times, and of those of all threads.
+#[allow(clippy::disallowed_methods, reason = "times are printed, nothing depends on them")]
+fn timed_queries(connection: &mut Connection, runs: u32) -> (f64, f64) {
+    let mut all = (0.0, 0.0);
+    for (number, text) in queries() {
+        // The first run brings pages into memory.
+        batch(connection, &text);
+        let mut least = (f64::MAX, 0.0);
+        let before = processor_seconds();
+        for _ in 0..runs {
+            let begun = Instant::now();
+            let answer = batch(connection, &text);
+            least.0 = begun.elapsed().as_secs_f64().min(least.0);
+            assert!(answer.starts_with('['), "{answer}");
+        }
+        least.1 = (processor_seconds() - before) / f64::from(runs);
+        println!("Q{number}: {:.4} s, {:.4} s of processors", least.0, least.1);
+        if std::env::var_os("TPCH_PLANS").is_some() {
+            println!("{}", connection.plan_text(&text).unwrap());
+        }
+        all = (all.0 + least.0, all.1 + least.1);
+    }
+    all
+}
+
+/// Time that all threads of the process have run, where the system tells it, in hundredths.
+fn processor_seconds() -> f64 {
+    let Ok(text) = std::fs::read_to_string("/proc/self/stat") else { return 0.0 };
+    // The name of the program may have blanks.
+    let fields = text.rsplit(") ").next().unwrap_or_default().split(' ').skip(11).take(2);
+    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
 /// Another scale, whose answers are not known.
 fn other_scale() -> Option<f64> {
     std::env::var("TPCH_SCALE").ok().and_then(|it| it.parse().ok())
@@ -178,15 +237,15 @@ fn other_scale() -> Option<f64> {
 #[test]
 fn queries_answer_as_another_engine_does() {
     match other_scale() {
-        Some(scale) => check(scale, None, &[ROOM]),
+        Some(scale) => measure(scale),
         // Once with room for everything, once with nearly none: sorts, groups and joins spill.
-        None => check(0.01, Some("answers.txt"), &[ROOM, 1 << 20]),
+        None => check(0.01, "answers.txt", &[ROOM, 1 << 20]),
     }
 }
 
 #[test]
 fn queries_over_more_rows_answer_as_another_engine_does() {
     if other_scale().is_none() {
-        check(0.1, Some("answers-0.1.txt"), &[ROOM]);
+        check(0.1, "answers-0.1.txt", &[ROOM]);
     }
 }

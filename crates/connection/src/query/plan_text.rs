@@ -36,6 +36,6 @@ impl Connection {
         let (prepared, bound) =
             Prepared::bind(&mut run, &frame, |binder| binder.statement(&select.query))?;
         let ids: Vec<usize> = bound.outputs.iter().map(|it| it.column.id).collect();
-        Ok(prepared.node(bound.relation, &ids)?.to_string())
+        Ok(prepared.parallel_node(bound.relation, &ids)?.to_string())
     }
 }

@@ -32,6 +32,8 @@ pub struct Prepared {
     pub is_reusable: bool,
     /// What it changes.
     pub change: Option<Change>,
+    /// MAXDOP; `None` without the hint, or 0.
+    pub most_threads: Option<usize>,
 }
 
 /// What a statement does to rows, for its messages.
@@ -66,6 +68,7 @@ impl Prepared {
                 reads_tables,
                 is_reusable,
                 change: None,
+                most_threads: None,
             },
             bound,
         ))
@@ -93,6 +96,18 @@ impl Prepared {
     /// An expression cannot be compiled.
     pub fn node(&self, relation: Relation, values: &[ValueId]) -> Result<Node, Cause> {
         let mut planner = Planner::new(&self.environment, self.last);
+        planner.plan(relation, values).map_err(plan_cause)
+    }
+
+    /// The plan of a query whose rows go to the client: several threads may read large tables.
+    ///
+    /// # Errors
+    /// An expression cannot be compiled.
+    pub fn parallel_node(&self, relation: Relation, values: &[ValueId]) -> Result<Node, Cause> {
+        let mut planner = Planner::new(&self.environment, self.last);
+        if self.most_threads != Some(1) {
+            planner = planner.in_parallel();
+        }
         planner.plan(relation, values).map_err(plan_cause)
     }
 
@@ -143,6 +158,7 @@ impl Prepared {
             false => None,
         };
         let memory = run.connection.server.statement_memory(run.connection.memory.as_ref());
+        let workers = run.connection.server.workers(self.most_threads);
         let (done, identity) = {
             let mut functions = RowFunctions {
                 connection: run.connection,
@@ -153,6 +169,7 @@ impl Prepared {
             };
             let mut context = Context::new(session, &mut functions);
             context.memory = memory;
+            context.workers = workers;
             let done = match self.evaluate_prologue(&mut context, frame) {
                 Ok(()) => work(&mut context, run.output),
                 Err(error) => Err(error.into()),

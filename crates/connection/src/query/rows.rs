@@ -48,7 +48,7 @@ pub fn send_rows(
 ) -> Result<u64, Stop> {
     let columns = column_infos(&query);
     let ids: Vec<usize> = query.outputs.iter().map(|it| it.column.id).collect();
-    let node = prepared.node(query.relation, &ids)?;
+    let node = prepared.parallel_node(query.relation, &ids)?;
     let Some((basis, kept)) = keep else {
         return send(run, frame, &prepared, &columns, &node);
     };

@@ -125,18 +125,7 @@ impl Scan {
     /// # Errors
     /// A value is damaged, or too long to be held in memory.
     pub fn whole_values(&self, column: usize, vector: &Vector) -> Result<Vector, Error> {
-        let storage = &self.opened.storage;
-        let columns = &storage.columns;
-        let missing = || Error::Columns { expected: columns.len(), found: column };
-        let ty = columns.get(column).ok_or_else(missing)?.ty;
-        let versions = self.opened.reading().versions;
-        let mut failed = None;
-        let whole = vector.with_values_of(&mut |row| {
-            let read =
-                storage.off_row.value_seen(&ty, vector.bytes(row), VALUE_IN_MEMORY_MAX, versions);
-            read.map_err(|error| failed = Some(error)).ok()
-        })?;
-        failed.map_or(Ok(whole), Err)
+        self.opened.whole_values(column, vector)
     }
 
     /// What it reads, what is done with it, and what is left.
@@ -167,6 +156,23 @@ impl Scan {
     /// The table that it reads.
     pub fn table(&self) -> &Arc<Table> {
         &self.opened.table
+    }
+}
+
+impl Opened {
+    /// The values of a column of a batch, those off their rows read as the scan sees them.
+    pub(crate) fn whole_values(&self, column: usize, vector: &Vector) -> Result<Vector, Error> {
+        let columns = &self.storage.columns;
+        let missing = || Error::Columns { expected: columns.len(), found: column };
+        let ty = columns.get(column).ok_or_else(missing)?.ty;
+        let versions = self.reading().versions;
+        let mut failed = None;
+        let whole = vector.with_values_of(&mut |row| {
+            let bytes = vector.bytes(row);
+            let read = self.storage.off_row.value_seen(&ty, bytes, VALUE_IN_MEMORY_MAX, versions);
+            read.map_err(|error| failed = Some(error)).ok()
+        })?;
+        failed.map_or(Ok(whole), Err)
     }
 }
 

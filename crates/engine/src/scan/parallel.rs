@@ -25,7 +25,7 @@ use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::Pool;
 use extentdb_rowset::btree::{KeyRange, LeafRows, LeafRun, LeafVisit, RangePosition};
-use extentdb_rowset::columnar::{PageRun, Visibility};
+use extentdb_rowset::columnar::{PageRun, Vector, Visibility};
 use extentdb_rowset::read_ahead;
 use extentdb_txn::Manager;
 
@@ -147,6 +147,14 @@ impl ParallelScan {
         }
     }
 
+    /// The same as [`Scan::whole_values`](crate::Scan::whole_values).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn whole_values(&self, column: usize, vector: &Vector) -> Result<Vector, Error> {
+        self.shared.opened.whole_values(column, vector)
+    }
+
     /// How many morsels there are: more workers have nothing to do.
     pub fn morsels(&self) -> usize {
         self.shared.morsels.count()
@@ -231,6 +239,14 @@ impl Morsels {
 }
 
 impl ScanWorker {
+    /// The same as [`Scan::whole_values`](crate::Scan::whole_values).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn whole_values(&self, column: usize, vector: &Vector) -> Result<Vector, Error> {
+        self.shared.opened.whole_values(column, vector)
+    }
+
     /// The next rows of the worker, about `rows` of them; `None` when no morsel is left.
     ///
     /// # Errors

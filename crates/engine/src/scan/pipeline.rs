@@ -173,8 +173,9 @@ impl Pipeline {
         to: &mut BatchBuilder,
     ) -> Result<(), Error> {
         let PageRun { page, bytes, rows } = run;
+        let alike = self.comparisons.first().and_then(|first| first.alike(bytes, rows));
         for comparison in &self.comparisons {
-            comparison.retain(bytes, rows)?;
+            comparison.retain(bytes, alike.as_ref(), rows)?;
         }
         if let Some(filter) = self.filter.as_ref().filter(|_| !rows.is_empty()) {
             filter.retain(bytes, rows, scratch)?;

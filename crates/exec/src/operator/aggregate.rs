@@ -7,6 +7,8 @@
 //! - Beyond the limit of memory no groups are made: rows of others go to partitions, each of which
 //!   is grouped for itself when the input has ended (hybrid hash aggregation). The rows of a group
 //!   are added in the order of the input all the same.
+//! - Threads that group parts of the input give their groups back once, before the session has no
+//!   room for more: so a group is in the table, or its rows are in a partition.
 
 pub(crate) mod accumulator;
 mod checksum;
@@ -15,6 +17,7 @@ pub(crate) mod create;
 mod distinct;
 mod extreme;
 pub(crate) mod fold;
+mod partial;
 mod set;
 mod string_agg;
 pub(crate) mod sum;
@@ -30,8 +33,10 @@ use extentdb_types::SqlType;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Error;
+use crate::operator::aggregate::partial::Partial;
 use crate::operator::aggregate::set::{Set, Spill};
 use crate::operator::{Operator, Rows, poll};
+use crate::parallel::{Fragment, Running};
 use crate::spill::{DEPTH_MAX, Run, RunReader};
 
 /// Groups of the input with their aggregates.
@@ -44,6 +49,9 @@ pub(crate) struct Aggregate {
     depth: u32,
     /// What is left to give; `None` before the input is read.
     results: Option<VecDeque<Part>>,
+    /// What several threads group; and while they do.
+    fragment: Option<Fragment>,
+    running: Option<Running<Partial>>,
 }
 
 /// A part of the result.
@@ -80,7 +88,20 @@ impl Aggregate {
             groupings: grouping.groupings.clone(),
         };
         let sets = grouping.sets.clone().unwrap_or_else(all);
-        Aggregate { input, plan: Arc::new(plan), sets, depth: 0, results: None }
+        Aggregate {
+            input,
+            plan: Arc::new(plan),
+            sets,
+            depth: 0,
+            results: None,
+            fragment: None,
+            running: None,
+        }
+    }
+
+    /// The same, where several threads may group parts of the input.
+    pub(crate) fn by_threads(self, fragment: Option<Fragment>) -> Aggregate {
+        Aggregate { fragment, ..self }
     }
 
     fn run(&mut self, context: &mut Context<'_>) -> Result<VecDeque<Part>, Error> {
@@ -89,7 +110,11 @@ impl Aggregate {
         let mut sets = sets?;
         let mut memory = context.memory.reservation();
         let mut spill: Option<Spill> = None;
-        while let Some(batch) = self.input.next(context)? {
+        let mut given = match (&mut self.running, sets.first_mut()) {
+            (Some(running), Some(set)) => partial::merge(running, set, &mut memory, context)?,
+            _ => VecDeque::new(),
+        };
+        while let Some(batch) = self.next_batch(&mut given, context)? {
             poll(context)?;
             for set in &mut sets {
                 set.update(&batch)?;
@@ -125,6 +150,21 @@ impl Aggregate {
         Ok(results)
     }
 
+    /// The next rows of the input: those that threads have not grouped, or all.
+    fn next_batch(
+        &mut self,
+        given: &mut VecDeque<Batch>,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Batch>, Error> {
+        match &mut self.running {
+            None => self.input.next(context),
+            Some(running) => match given.pop_front() {
+                Some(batch) => Ok(Some(batch)),
+                None => partial::next_batch(running, context),
+            },
+        }
+    }
+
     /// The same over rows that did not fit into memory.
     fn parted(&self, run: Run, keys: &[usize]) -> Aggregate {
         Aggregate {
@@ -133,6 +173,8 @@ impl Aggregate {
             sets: vec![keys.to_vec()],
             depth: self.depth + 1,
             results: None,
+            fragment: None,
+            running: None,
         }
     }
 }
@@ -140,7 +182,18 @@ impl Aggregate {
 impl Operator for Aggregate {
     fn open(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
         self.results = None;
-        self.input.open(context)
+        if let Some(running) = self.running.take() {
+            running.end(context);
+        }
+        if let Some(fragment) = &mut self.fragment {
+            let keys = self.sets.first().cloned().unwrap_or_default();
+            let work = partial::grouping(&self.plan, keys);
+            self.running = fragment.start(context, &work)?;
+        }
+        match self.running {
+            Some(_) => Ok(()),
+            None => self.input.open(context),
+        }
     }
 
     fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Batch>, Error> {

@@ -5,8 +5,8 @@ use std::ops::Bound;
 use extentdb_base::Rid;
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
-    Access as EngineAccess, Address, ColumnBatch, ColumnComparison, Database, Locators, Range,
-    Scan as EngineScan, ScanSpec, Session, Vector,
+    Access as EngineAccess, Address, ColumnBatch, ColumnComparison, Database, Error as EngineError,
+    Locators, ParallelScan, Range, Scan as EngineScan, ScanSpec, Session, Table, Vector,
 };
 use extentdb_plan::physical::{Access, Expression, IndexRange, Scan};
 use extentdb_types::{Datum, SqlType};
@@ -91,12 +91,36 @@ impl TableScan {
         Ok(batch.take(&selected))
     }
 
+    /// A scan for several threads; `None` when no row can satisfy it.
+    pub(crate) fn open_parallel(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Result<Option<ParallelScan>, Error> {
+        self.begin_in(context, &|session, table, spec| session.open_parallel_scan(table, spec))
+    }
+
+    /// Begins in the database of the table.
+    fn begin_in<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        open: OpenScan<'_, T>,
+    ) -> Result<Option<T>, Error> {
+        let database = self.plan.table.database.clone();
+        let outer = std::mem::take(&mut context.outer);
+        let session = context.session();
+        let begun = session
+            .and_then(|own| within(own, &database, |session| self.begin(session, &outer, open)));
+        context.outer = outer;
+        begun
+    }
+
     /// The scan from its beginning; `None` when no row can satisfy it.
-    fn begin(
+    fn begin<T>(
         &mut self,
         session: &mut Session,
         outer: &OuterValues,
-    ) -> Result<Option<EngineScan>, Error> {
+        open: OpenScan<'_, T>,
+    ) -> Result<Option<T>, Error> {
         let mut comparisons = Vec::new();
         for (own, value) in self.plan.comparisons.iter().zip(&mut self.comparisons) {
             let value = value.datum(outer)?;
@@ -132,34 +156,14 @@ impl TableScan {
             limit: None,
             locators: if self.plan.has_locator { Locators::Delivered } else { Locators::Omitted },
         };
-        Ok(Some(session.open_scan(&self.plan.table.table, &spec)?))
-    }
-
-    fn batch(&self, scan: &EngineScan, found: ColumnBatch) -> Result<Batch, Error> {
-        let rows = found.rows;
-        let locators = self.plan.has_locator.then(|| places(&found)).transpose()?;
-        let mut columns = Vec::with_capacity(found.columns.len() + 1);
-        for (vector, ordinal) in found.columns.into_iter().zip(&self.plan.ordinals) {
-            if vector.off_row.is_some() {
-                columns.push(scan.whole_values(*ordinal, &vector)?);
-            } else {
-                columns.push(vector);
-            }
-        }
-        columns.extend(locators);
-        Ok(Batch { rows, columns })
+        Ok(Some(open(session, &self.plan.table.table, &spec)?))
     }
 }
 
 impl Operator for TableScan {
     fn open(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
-        let database = self.plan.table.database.clone();
-        let outer = std::mem::take(&mut context.outer);
-        let session = context.session();
-        let begun =
-            session.and_then(|own| within(own, &database, |session| self.begin(session, &outer)));
-        context.outer = outer;
-        self.scan = begun?;
+        self.scan =
+            self.begin_in(context, &|session, table, spec| session.open_scan(table, spec))?;
         Ok(())
     }
 
@@ -170,7 +174,7 @@ impl Operator for TableScan {
                 Ok(scan.next_batch(session, BATCH_ROWS)?)
             })?;
             let Some(found) = found else { return Ok(None) };
-            let batch = self.batch(&scan, found)?;
+            let batch = batch(&self.plan, found, &|at, vector| scan.whole_values(at, vector))?;
             let batch = self.wanted(batch, &scan, context)?;
             if batch.rows > 0 {
                 self.scan = Some(scan);
@@ -178,6 +182,29 @@ impl Operator for TableScan {
             }
         }
     }
+}
+
+/// Opens a scan of a table.
+type OpenScan<'o, T> =
+    &'o dyn Fn(&mut Session, &Arc<Table>, &ScanSpec<'_>) -> Result<T, EngineError>;
+
+/// What an engine's scan found, with whole values.
+pub(crate) fn batch(
+    plan: &Scan,
+    found: ColumnBatch,
+    whole: &dyn Fn(usize, &Vector) -> Result<Vector, EngineError>,
+) -> Result<Batch, Error> {
+    let rows = found.rows;
+    let locators = plan.has_locator.then(|| places(&found)).transpose()?;
+    let mut columns = Vec::with_capacity(found.columns.len() + 1);
+    for (vector, ordinal) in found.columns.into_iter().zip(&plan.ordinals) {
+        columns.push(match &vector.off_row {
+            Some(_) => whole(*ordinal, &vector)?,
+            None => vector,
+        });
+    }
+    columns.extend(locators);
+    Ok(Batch { rows, columns })
 }
 
 /// Works in a database, and returns to the one that was current.

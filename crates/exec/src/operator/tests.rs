@@ -344,6 +344,7 @@ fn a_cancelled_statement_ends() {
                 sets: None,
                 groupings: vec![],
                 is_ordered: false,
+                is_divisible: false,
             })),
             &[INT],
         ),

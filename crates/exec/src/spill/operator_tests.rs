@@ -108,6 +108,7 @@ fn aggregate(is_distinct: bool) -> Node {
         sets: None,
         groupings: Vec::new(),
         is_ordered: false,
+        is_divisible: false,
     };
     let types = [key_type, SqlType::Int, SqlType::Int, SqlType::Int];
     node(Operator::Aggregate(Box::new(grouping)), &types)

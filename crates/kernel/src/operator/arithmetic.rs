@@ -334,19 +334,29 @@ pub(super) fn wide(plan: WidePlan, operands: (&Lane, &Lane), out: &mut Lane) {
             Err(EvalError::Rounding)
         }
     };
+    let limit = power_of_ten(precision).unwrap_or(0);
+    let fit = |value: Option<i128>| {
+        value.filter(|it| -limit < *it && *it < limit).ok_or(EvalError::Overflow)
+    };
+    // Most operands have 64 bits when they are aligned, and no digits are dropped.
+    let near = |a, b| match (product(a, up_a), product(b, up_b)) {
+        (Some(a), Some(b)) => Ok((a, b)),
+        _ => Err(EvalError::Rounding),
+    };
     match plan.sign {
+        Sign::Add if drop == 0 => {
+            zip(out, operands, |a, b| near(a, b).and_then(|(a, b)| fit(a.checked_add(b))));
+        }
+        Sign::Subtract if drop == 0 => {
+            zip(out, operands, |a, b| near(a, b).and_then(|(a, b)| fit(a.checked_sub(b))));
+        }
         Sign::Add => {
             zip(out, operands, |a, b| aligned(a, b).and_then(|(a, b)| exact(a.checked_add(b))))
         }
         Sign::Subtract => {
             zip(out, operands, |a, b| aligned(a, b).and_then(|(a, b)| exact(a.checked_sub(b))))
         }
-        Sign::Multiply if drop == 0 => {
-            let limit = power_of_ten(precision).unwrap_or(0);
-            zip(out, operands, |a: i128, b: i128| {
-                product(a, b).filter(|it| -limit < *it && *it < limit).ok_or(EvalError::Overflow)
-            });
-        }
+        Sign::Multiply if drop == 0 => zip(out, operands, |a, b| fit(product(a, b))),
         Sign::Multiply => zip(out, operands, |a: i128, b: i128| {
             rounded_product(a, b, unit).and_then(|it| fit_wide(Some(it), precision))
         }),

@@ -108,9 +108,31 @@ impl Op {
 trait Characters {
     fn len(&self) -> usize;
     fn at(&self, at: usize) -> Option<u32>;
+
+    /// The first position from `from` on, at most the end, where an element may take a character.
+    fn candidate(&self, from: usize, _: Option<&Element>, _: Alphabet) -> usize {
+        from
+    }
 }
 
 impl Characters for [u8] {
+    fn candidate(&self, from: usize, element: Option<&Element>, alphabet: Alphabet) -> usize {
+        let (Some(Element::One(one)), Some(rest)) = (element, self.get(from..)) else {
+            return from;
+        };
+        let Some(one) = u8::try_from(*one).ok().filter(|one| is_plain((*one).into())) else {
+            return from;
+        };
+        if !alphabet.has_plain_ascii {
+            return from;
+        }
+        let other = match alphabet.ignores_case && one.is_ascii_alphabetic() {
+            true => one ^ 0x20,
+            false => one,
+        };
+        let may_be = |byte: &u8| *byte == one || *byte == other || !is_plain((*byte).into());
+        from + rest.iter().position(may_be).unwrap_or(rest.len())
+    }
     fn len(&self) -> usize {
         <[u8]>::len(self)
     }
@@ -181,10 +203,16 @@ fn matches<T: Characters + ?Sized>(
             _ => {}
         }
         let Some((before, after)) = last else { return false };
-        at = before + 1;
+        at = text.candidate(before + 1, pattern.get(after), alphabet);
         part = after;
-        last = Some((before + 1, after));
+        last = Some((at, after));
     }
+}
+
+/// A printable character of ASCII?
+#[inline]
+fn is_plain(character: u32) -> bool {
+    (0x20..0x7F).contains(&character)
 }
 
 fn is_blank_from<T: Characters + ?Sized>(text: &T, from: usize) -> bool {
@@ -210,7 +238,6 @@ impl Alphabet {
     /// Are two characters of ASCII the same? `None` where the collation has to say.
     #[inline]
     fn ascii_same(self, a: u32, b: u32) -> Option<bool> {
-        let is_plain = |it: u32| (0x20..0x7F).contains(&it);
         if a == b {
             return Some(true);
         }
@@ -406,6 +433,26 @@ mod tests {
             let it = alphabet("SQL_Latin1_General_CP1_CI_AS", true);
             let found = like(&wide(text), &wide(pattern), Some('!'.into()), it);
             assert_eq!(found, expected, "{text} LIKE {pattern}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_found_wherever_it_begins() {
+        let latin = alphabet("SQL_Latin1_General_CP1_CI_AS", false);
+        let binary = alphabet("Latin1_General_BIN", false);
+        let cases: [(&[u8], &[u8], bool, bool); 8] = [
+            (b"the special REQUESTS of some", b"%special%requests%", true, false),
+            (b"the special requests of some", b"%special%requests%", true, true),
+            (b"sspecialrrequest", b"%special%requests%", false, false),
+            (b"requests special", b"%special%requests%", false, false),
+            (b"aaab", b"%aab", true, true),
+            (b"aaa", b"%aab", false, false),
+            (b"caf\xe9 \xe9A", b"%A", true, true),
+            (b"x  ", b"%x", true, true),
+        ];
+        for (text, pattern, insensitive, exact) in cases {
+            assert_eq!(like(text, pattern, None, latin), insensitive, "{text:?} {pattern:?}");
+            assert_eq!(like(text, pattern, None, binary), exact, "{text:?} {pattern:?}");
         }
     }
 

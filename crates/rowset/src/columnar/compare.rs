@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use extentdb_format::record::RecordForm;
 use extentdb_format::record::uniform::array;
 use extentdb_types::SqlType;
-use extentdb_types::native::NativeForm;
+use extentdb_types::native::{self, NativeForm};
 
-use super::plan::{Decoder, Place, Projected};
+use super::plan::{Decoder, Place, Projected, WORD_BITS};
 use super::vector::{Form, Values, Vector};
 use super::{Located, Rows};
 use crate::error::Error;
@@ -39,6 +39,39 @@ enum Constant {
     Int(i64),
     Wide(i128),
     Float(f64),
+}
+
+/// What records have in common that were looked at together: one form, and which columns may be
+/// NULL in one of them. Records that are left out since then do not matter.
+#[derive(Clone, Copy, Debug)]
+pub struct Alike {
+    form: RecordForm,
+    /// The null bits of all of them together.
+    nulls: u64,
+}
+
+impl Alike {
+    /// `None` of records of several forms.
+    fn of(bytes: &[u8], rows: &[Located], end: Option<u16>) -> Option<Alike> {
+        let form = RecordForm::of(bytes, rows.first()?.start.into(), end)?;
+        let mut nulls = 0;
+        for row in rows {
+            if RecordForm::of(bytes, row.start.into(), end) != Some(form) {
+                return None;
+            }
+            nulls |= form.null_word(bytes, row.start.into());
+        }
+        Some(Alike { form, nulls })
+    }
+
+    /// Is the column of this null bit NULL in one of them, perhaps?
+    fn may_be_null(&self, null_bit: u16) -> bool {
+        match null_bit {
+            0 => false,
+            1..=WORD_BITS => self.nulls >> (null_bit - 1) & 1 != 0,
+            _ => true,
+        }
+    }
 }
 
 impl CompareOp {
@@ -82,28 +115,36 @@ impl Comparison {
         Ok(Comparison { decoder, op, constant })
     }
 
-    /// Keeps the rows that satisfy it.
+    /// Keeps the rows that satisfy it. `alike`: what the rows were found to have in common.
     ///
     /// # Errors
     /// A record does not add up.
-    pub fn retain(&self, bytes: &[u8], rows: &mut Vec<Located>) -> Result<(), Error> {
+    pub fn retain(
+        &self,
+        bytes: &[u8],
+        alike: Option<&Alike>,
+        rows: &mut Vec<Located>,
+    ) -> Result<(), Error> {
         let Some(column) = self.decoder.columns.first() else { return Ok(()) };
-        let end = self.decoder.shape().record_end();
-        let form = rows.first().and_then(|row| RecordForm::of(bytes, row.start.into(), end));
-        let is_alike = form.is_some_and(|form| {
-            column.is_in_runs(&form)
-                && form.has_column(column.null_bit)
-                && rows.iter().all(|row| RecordForm::of(bytes, row.start.into(), end) == Some(form))
+        let alike = alike.filter(|alike| {
+            column.is_in_runs(&alike.form) && alike.form.has_column(column.null_bit)
         });
-        match (form, column.place) {
-            (Some(form), Place::Fixed { offset, .. }) if is_alike => {
+        match (alike, column.place) {
+            (Some(alike), Place::Fixed { offset, .. }) => {
                 let null_bit = column.null_bit;
-                retain(rows, |row| !form.is_null(bytes, row.start.into(), null_bit));
+                if alike.may_be_null(null_bit) {
+                    retain(rows, |row| !alike.form.is_null(bytes, row.start.into(), null_bit));
+                }
                 self.retain_fixed(bytes, offset, column.form(), rows);
                 Ok(())
             }
             _ => self.retain_any(bytes, rows),
         }
+    }
+
+    /// What rows have in common that are compared.
+    pub fn alike(&self, bytes: &[u8], rows: &[Located]) -> Option<Alike> {
+        Alike::of(bytes, rows, self.decoder.shape().record_end())
     }
 
     /// Of records of one form, none of them NULL in the column.
@@ -115,8 +156,21 @@ impl Comparison {
                 let value = |row: &Located| i32::from_le_bytes(array(bytes, at(row)));
                 retain_compared(rows, self.op, |row| value(row).cmp(&constant));
             }
+            (Form::Native(NativeForm::Date), Constant::Int(constant)) => {
+                let constant = constant as i32;
+                let value = |row: &Located| native::date(array(bytes, at(row)));
+                retain_compared(rows, self.op, |row| value(row).cmp(&constant));
+            }
             (Form::Native(NativeForm::I64), Constant::Int(constant)) => {
                 let value = |row: &Located| i64::from_le_bytes(array(bytes, at(row)));
+                retain_compared(rows, self.op, |row| value(row).cmp(&constant));
+            }
+            (Form::Native(NativeForm::Decimal { bytes: 5 }), Constant::Wide(constant)) => {
+                let value = |row: &Located| native::decimal::<5>(array(bytes, at(row)));
+                retain_compared(rows, self.op, |row| value(row).cmp(&constant));
+            }
+            (Form::Native(NativeForm::Decimal { bytes: 9 }), Constant::Wide(constant)) => {
+                let value = |row: &Located| native::decimal::<9>(array(bytes, at(row)));
                 retain_compared(rows, self.op, |row| value(row).cmp(&constant));
             }
             _ => {

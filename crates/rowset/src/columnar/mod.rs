@@ -31,7 +31,7 @@ mod tests;
 mod vector;
 
 pub use bits::Bits;
-pub use compare::{CompareOp, Comparison};
+pub use compare::{Alike, CompareOp, Comparison};
 pub use decode::ColumnBuilder;
 pub use plan::{Decoder, Projected};
 pub use vector::{Form, Values, Vector};

@@ -159,7 +159,8 @@ fn comparisons_keep_what_a_loop_would_keep() {
                         let column = projected(&shape, &[0])[0];
                         let stored = i32::to_le_bytes(constant);
                         let comparison = Comparison::new(&shape, column, op, &stored).unwrap();
-                        comparison.retain(&bytes, &mut rows).unwrap();
+                        let alike = comparison.alike(&bytes, &rows);
+                        comparison.retain(&bytes, alike.as_ref(), &mut rows).unwrap();
                         rows
                     })
                     .collect();
@@ -172,7 +173,7 @@ fn comparisons_keep_what_a_loop_would_keep() {
     let bit = projected(&shape, &[2])[0];
     let comparison = Comparison::new(&shape, bit, CompareOp::Equal, &[1]).unwrap();
     let mut kept = rows.clone();
-    comparison.retain(&bytes, &mut kept).unwrap();
+    comparison.retain(&bytes, comparison.alike(&bytes, &kept).as_ref(), &mut kept).unwrap();
     assert!(kept.iter().map(|row| row.slot).eq((0..100).filter(|n| n & 2 != 0)));
     let text = projected(&shape, &[4])[0];
     assert!(Comparison::new(&shape, text, CompareOp::Equal, b"e").is_err());

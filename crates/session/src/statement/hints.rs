@@ -24,3 +24,14 @@ pub(crate) fn recursion_limit(hints: &[QueryHint]) -> Result<u32, Cause> {
     }
     Ok(limit)
 }
+
+/// MAXDOP; `None` without the hint, and for 0: as many threads as the server takes.
+pub(crate) fn most_threads(hints: &[QueryHint]) -> Option<usize> {
+    let number = |hint: &QueryHint| match &hint.kind {
+        QueryHintKind::Number { name: "MAXDOP", value: Literal::Integer(digits) } => {
+            digits.parse().ok()
+        }
+        _ => None,
+    };
+    hints.iter().find_map(number).filter(|most| *most > 0)
+}

@@ -17,6 +17,7 @@ use extentdb_connection::stop::Stop;
 struct QueryStep {
     query: Arc<Query>,
     recursion_limit: u32,
+    most_threads: Option<usize>,
     plan: KeptPlan,
 }
 
@@ -35,7 +36,11 @@ pub(super) fn compile(_: &Context<'_>, statement: &SelectStatement) -> Compiled 
     };
     let assigned = items.iter().filter(|item| matches!(item, SelectItem::Assign(_))).count();
     match assigned {
-        0 => Ok(Box::new(QueryStep { query, recursion_limit, plan: KeptPlan::default() })),
+        0 => {
+            let most_threads = hints::most_threads(&statement.option);
+            let plan = KeptPlan::default();
+            Ok(Box::new(QueryStep { query, recursion_limit, most_threads, plan }))
+        }
         count if count == items.len() => Ok(Box::new(AssignStep { query, recursion_limit })),
         _ => Err(Cause::AssignsAndReturns),
     }
@@ -54,10 +59,11 @@ impl Step for QueryStep {
             return sent(run, frame, count);
         }
         let basis = Basis::now(run.connection);
-        let (prepared, bound) = Prepared::bind(run, frame, |binder| {
+        let (mut prepared, bound) = Prepared::bind(run, frame, |binder| {
             binder.set_recursion_limit(self.recursion_limit);
             binder.statement(&self.query)
         })?;
+        prepared.most_threads = self.most_threads;
         if run.connection.options.fmtonly {
             run.output.columns(&query::column_infos(&bound))?;
             run.done(frame.scope, StatementCode::Select, Some(0), false)?;

@@ -1,12 +1,14 @@
 //! COUNT and COUNT_BIG.
 
+use std::any::Any;
+
 use extentdb_engine::Vector;
 use extentdb_types::SqlType;
 
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::number::Results;
-use crate::operator::aggregate::accumulator::Accumulator;
+use crate::operator::aggregate::accumulator::{Accumulator, merge_states};
 use crate::operator::aggregate::fold::Groups;
 
 /// `COUNT(*)`: rows.
@@ -45,6 +47,17 @@ impl Accumulator for CountRows {
     fn update(&mut self, _: &Batch, groups: Groups<'_>) -> Result<(), Error> {
         self.add(groups);
         Ok(())
+    }
+
+    fn merge(&mut self, other: &dyn Accumulator, groups: &[u32]) -> Result<(), Error> {
+        if let Some(other) = other.as_any().and_then(|it| it.downcast_ref::<CountRows>()) {
+            merge_states(&mut self.counts, &other.counts, groups, |own, count| *own += count);
+        }
+        Ok(())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 
     fn memory(&self) -> usize {
@@ -90,6 +103,14 @@ impl Accumulator for CountValues {
             }
         }
         Ok(())
+    }
+
+    fn merge(&mut self, other: &dyn Accumulator, groups: &[u32]) -> Result<(), Error> {
+        self.rows.merge(other, groups)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        self.rows.as_any()
     }
 
     fn memory(&self) -> usize {

@@ -1,12 +1,14 @@
 //! MIN and MAX.
 
+use std::any::Any;
+
 use extentdb_engine::{Values, Vector};
 use extentdb_types::SqlType;
 
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::key::push_value;
-use crate::operator::aggregate::accumulator::Accumulator;
+use crate::operator::aggregate::accumulator::{Accumulator, merge_states};
 use crate::operator::aggregate::fold::{Groups, fold_floats, fold_integers, fold_wide};
 
 /// MIN or MAX; NULL without values. Of equal values, the first one.
@@ -58,6 +60,12 @@ fn keep<T: PartialOrd + Copy>(state: &mut Option<T>, value: T, is_max: bool) {
     };
     if is_better {
         *state = Some(value);
+    }
+}
+
+fn keep_other<T: PartialOrd + Copy>(state: &mut Option<T>, other: &Option<T>, is_max: bool) {
+    if let Some(value) = other {
+        keep(state, *value, is_max);
     }
 }
 
@@ -113,6 +121,25 @@ impl Accumulator for Extreme {
             (States::Bytes(states), is_max) => keep_bytes(vector, groups, states, is_max),
         }
         Ok(())
+    }
+
+    fn merge(&mut self, other: &dyn Accumulator, groups: &[u32]) -> Result<(), Error> {
+        let is_max = self.is_max;
+        let other = other.as_any().and_then(|it| it.downcast_ref::<Extreme>());
+        match (&mut self.states, other.map(|other| &other.states)) {
+            (States::Integers(own), Some(States::Integers(other))) => {
+                merge_states(own, other, groups, |own, it| keep_other(own, it, is_max));
+            }
+            (States::Wide(own), Some(States::Wide(other))) => {
+                merge_states(own, other, groups, |own, it| keep_other(own, it, is_max));
+            }
+            _ => return Err(Error::NotSupported("a least value of parts".to_owned())),
+        }
+        Ok(())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 
     fn memory(&self) -> usize {

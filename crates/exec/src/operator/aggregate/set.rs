@@ -106,6 +106,28 @@ impl Set {
         self.calls.iter_mut().try_for_each(|call| call.update(batch, groups))
     }
 
+    /// Adds the groups of another set of the same plan and keys.
+    pub(super) fn merge(&mut self, other: Set) -> Result<(), Error> {
+        match &mut self.table {
+            None => {
+                self.numbers.clear();
+                self.numbers.push(0);
+            }
+            Some(table) => {
+                self.new.clear();
+                table.assign_values(&other.values, &mut self.numbers, &mut self.new);
+                append(&mut self.values, &other.values.take(&self.new))?;
+                let groups = table.len();
+                self.calls.iter_mut().for_each(|call| call.accumulator.grow(groups));
+            }
+        }
+        let calls = self.calls.iter_mut().zip(&other.calls);
+        let numbers = &self.numbers;
+        calls
+            .into_iter()
+            .try_for_each(|(own, other)| own.accumulator.merge(other.accumulator.as_ref(), numbers))
+    }
+
     /// Makes no more groups, and keeps no more distinct values.
     pub(super) fn freeze(&mut self, plan: &Plan, spill: &Spill) {
         if self.table.is_some() {

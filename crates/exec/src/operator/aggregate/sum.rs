@@ -4,6 +4,8 @@
 //! money and decimals in 128 bits; floats as floats. Whether a sum is in the range of its type is
 //! verified at the end: a sum that leaves the range on its way and comes back is one.
 
+use std::any::Any;
+
 use extentdb_bind::function::Aggregate;
 use extentdb_engine::{Values, Vector};
 use extentdb_types::SqlType;
@@ -11,7 +13,7 @@ use extentdb_types::SqlType;
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::number::{Results, scale, verify_range};
-use crate::operator::aggregate::accumulator::Accumulator;
+use crate::operator::aggregate::accumulator::{Accumulator, merge_states};
 use crate::operator::aggregate::fold::{Groups, fold_floats, fold_integers, fold_wide};
 
 /// SUM or AVG; NULL without values.
@@ -126,6 +128,30 @@ impl Accumulator for Sum {
             }),
         }
         Ok(())
+    }
+
+    fn merge(&mut self, other: &dyn Accumulator, groups: &[u32]) -> Result<(), Error> {
+        let other = other.as_any().and_then(|it| it.downcast_ref::<Sum>());
+        match (&mut self.totals, other.map(|other| &other.totals)) {
+            (Totals::Short(own), Some(Totals::Short(other))) => {
+                merge_states(own, other, groups, |own, it| {
+                    own.sum = own.sum.wrapping_add(it.sum);
+                    own.count += it.count;
+                });
+            }
+            (Totals::Wide(own), Some(Totals::Wide(other))) => {
+                merge_states(own, other, groups, |own, it| {
+                    own.sum = own.sum.saturating_add(it.sum);
+                    own.count += it.count;
+                });
+            }
+            _ => return Err(Error::NotSupported("a sum of parts".to_owned())),
+        }
+        Ok(())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 
     fn memory(&self) -> usize {

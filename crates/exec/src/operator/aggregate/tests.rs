@@ -37,6 +37,7 @@ fn grouping(input: Node, keys: &[usize], calls: Vec<AggregateCall>) -> Node {
         sets,
         groupings: Vec::new(),
         is_ordered: false,
+        is_divisible: false,
     })
 }
 
@@ -255,6 +256,7 @@ fn sets_are_grouped_each_for_itself() {
             sets: Some(vec![vec![0, 1], vec![1], vec![]]),
             groupings: vec![vec![0, 1], vec![1]],
             is_ordered: false,
+            is_divisible: false,
         })
     };
     let input = harness.given(&[int, int, int], &rows);
