@@ -15,6 +15,7 @@ use extentdb_base::sync::{Arc, Mutex};
 use extentdb_tsql::syntax::{ObjectName, Query};
 use extentdb_types::{Datum, SqlType};
 
+use crate::api_cursor::ApiCursors;
 use crate::output::ColumnInfo;
 use crate::variable::Variable;
 
@@ -109,6 +110,8 @@ pub struct Cursors {
     pub fetch_status: i32,
     /// `@@CURSOR_ROWS`
     pub rows: i32,
+    /// Those that the client has opened by calls.
+    pub api: ApiCursors,
 }
 
 impl Cursor {

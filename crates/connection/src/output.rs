@@ -31,6 +31,32 @@ pub struct ColumnInfo {
     pub is_computed: bool,
 }
 
+/// Where a column of a cursor comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnOrigin {
+    /// A column of the cursor's table.
+    Column {
+        /// Its name there.
+        name: String,
+        /// Is it part of the key that rows are found by?
+        is_key: bool,
+    },
+    /// An expression, or a column of a cursor that nothing is changed through.
+    Expression,
+    /// Whether the row was there: added by the server.
+    RowStatus,
+}
+
+/// Where the columns of a cursor come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origins {
+    /// Database, schema and name of the cursor's table; empty for a cursor that nothing is changed
+    /// through.
+    pub table: Vec<String>,
+    /// In the order of the columns.
+    pub columns: Vec<ColumnOrigin>,
+}
+
 /// What ended with a [`Done`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -141,6 +167,11 @@ pub struct OutputValue {
 pub trait Output {
     /// A result begins.
     fn columns(&mut self, _columns: &[ColumnInfo]) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    /// Where its columns come from: of cursors, after their columns.
+    fn origins(&mut self, _origins: &Origins) -> Result<(), Gone> {
         Ok(())
     }
 

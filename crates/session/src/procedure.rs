@@ -4,6 +4,7 @@
 //! |---|---|
 //! | sp_executesql | `execute_sql.rs` |
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
+//! | sp_cursoropen, sp_cursorfetch … | `cursor.rs` |
 //! | sp_rename | `rename.rs` |
 //! | sp_addextendedproperty … | `extended_property.rs` |
 //! | sp_getapplock, sp_releaseapplock | `app_lock.rs` |
@@ -21,6 +22,7 @@
 mod absent;
 mod app_lock;
 mod catalog;
+mod cursor;
 mod describe;
 mod execute_sql;
 mod extended_property;
@@ -144,6 +146,10 @@ pub(crate) fn run(
     if let Some(action) = known.as_deref().and_then(extended_property::Action::of) {
         return extended_property::run(run, arguments, action);
     }
+    if let Some(done) = known.as_deref().and_then(|name| cursor::run(run, name, arguments, caller))
+    {
+        return done;
+    }
     match known.as_deref() {
         Some("sp_executesql") => execute_sql::run(run, arguments, caller),
         Some("sp_prepare") => prepare::prepare(run, arguments),
@@ -161,9 +167,7 @@ pub(crate) fn run(
         Some("sp_describe_first_result_set") => describe::run(run, arguments),
         Some("sp_describe_undeclared_parameters") => undeclared::run(run, arguments),
         Some("sp_helptext") => help_text::run(run, arguments),
-        Some(known) if known.starts_with("sp_cursor") || known == "sp_prepexecrpc" => {
-            Err(Cause::not_supported(format!("the procedure {known}")).into())
-        }
+        Some("sp_prepexecrpc") => Err(Cause::not_supported("the procedure sp_prepexecrpc").into()),
         _ => match stored::run(run, name, arguments, caller)? {
             Some(finished) => Ok(finished),
             None => {

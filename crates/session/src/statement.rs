@@ -4,7 +4,7 @@
 
 mod alter_database;
 mod alter_files;
-mod capture;
+pub(crate) mod capture;
 mod change;
 mod create_database;
 pub(crate) mod cursor;

@@ -19,6 +19,12 @@ impl<'a> Given<'a> {
         named.or(placed).filter(|argument| !argument.is_default)
     }
 
+    /// Its position among the arguments.
+    pub(super) fn place(&self, place: usize, name: &str) -> Option<usize> {
+        let named = self.arguments.iter().position(|it| it.name.eq_ignore_ascii_case(name));
+        named.or_else(|| (place < self.arguments.len()).then_some(place))
+    }
+
     /// It as text; `None` for NULL.
     pub(super) fn text(&self, place: usize, name: &str) -> Option<String> {
         variant::text(&self.argument(place, name)?.value)

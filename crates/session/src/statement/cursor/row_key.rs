@@ -32,9 +32,9 @@ pub(super) struct KeyedQuery {
 }
 
 /// A row, whose last values are the key.
-pub(super) struct KeyedRow<'r> {
-    pub(super) table: &'r CursorTable,
-    pub(super) row: &'r [Datum<'static>],
+pub(crate) struct KeyedRow<'r> {
+    pub(crate) table: &'r CursorTable,
+    pub(crate) row: &'r [Datum<'static>],
 }
 
 /// The query with the key of its table; `None` where rows are none of one table, or the table has
@@ -101,12 +101,12 @@ fn key_of(table: &TableModel) -> Option<Vec<KeyColumn>> {
         .collect()
 }
 
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
 /// The query for the one row with a key. Without `is_filtered` its own condition does not matter.
-pub(super) fn row_query(
+pub(crate) fn row_query(
     query: &Query,
     keyed: &KeyedRow<'_>,
     is_filtered: bool,
@@ -124,7 +124,7 @@ pub(super) fn row_query(
 }
 
 /// `k = value AND …`
-fn key_condition(keyed: &KeyedRow<'_>, qualifier: Option<&str>) -> Result<Condition, Cause> {
+pub(crate) fn key_text(keyed: &KeyedRow<'_>, qualifier: Option<&str>) -> Result<String, Cause> {
     let key = &keyed.table.key;
     let values = keyed.row.iter().skip(keyed.row.len().saturating_sub(key.len()));
     let mut parts = Vec::new();
@@ -138,7 +138,12 @@ fn key_condition(keyed: &KeyedRow<'_>, qualifier: Option<&str>) -> Result<Condit
             value => format!("{name} = {}", literal(value, &column.ty)?),
         });
     }
-    let text = format!("SELECT 1 WHERE {}", parts.join(" AND "));
+    Ok(parts.join(" AND "))
+}
+
+/// The same as a condition.
+fn key_condition(keyed: &KeyedRow<'_>, qualifier: Option<&str>) -> Result<Condition, Cause> {
+    let text = format!("SELECT 1 WHERE {}", key_text(keyed, qualifier)?);
     let script = parse(&text, Options::default()).map_err(|error| Cause::Syntax(error.cause))?;
     let condition = script.statements.into_iter().find_map(|statement| match statement.kind {
         StatementKind::Select(select) => match select.query.body {

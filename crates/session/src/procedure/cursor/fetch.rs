@@ -1,0 +1,336 @@
+//! sp_cursorfetch: the next rows of a cursor, or others, into its buffer and to the client.
+
+use extentdb_base::sync::lock;
+use extentdb_types::Datum;
+
+use super::open::{CLOSED, ROWS, describe};
+use super::{Finished, Given, found, handle_of, invalid, remove, returned, row_count, unknown};
+use crate::statement::capture::rows_of;
+use crate::statement::cursor::{KeyedRow, failed, frame_of, not_open, row_query};
+use extentdb_connection::api_cursor::{
+    ApiCursor, ApiKind, BufferRow, FetchBuffer, SharedApiCursor,
+};
+use extentdb_connection::cause::Cause;
+use extentdb_connection::cursor::{CursorModel, CursorPlan, SharedCursor};
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::{Scope, StatementCode};
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
+
+/// Kinds of fetches.
+const FIRST: i64 = 0x01;
+const NEXT: i64 = 0x02;
+const PREVIOUS: i64 = 0x04;
+const LAST: i64 = 0x08;
+const ABSOLUTE: i64 = 0x10;
+const RELATIVE: i64 = 0x20;
+const REFRESH: i64 = 0x80;
+const INFO: i64 = 0x100;
+const PREVIOUS_ALONE: i64 = 0x200;
+/// Versions of rows are not noted; they never are.
+const NO_VERSIONS: i64 = 0x400;
+
+/// Status of a call that would have begun before the first row, and began there.
+const ADJUSTED: i32 = 2;
+
+/// A row was there, or not.
+const PRESENT: i32 = 1;
+const MISSING: i32 = 2;
+
+/// Where a fetch goes, and how many rows it wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Walk {
+    First {
+        count: i64,
+    },
+    Next {
+        count: i64,
+    },
+    /// `is_adjusted`: with the first rows when there are fewer before the buffer.
+    Previous {
+        count: i64,
+        is_adjusted: bool,
+    },
+    Last {
+        count: i64,
+    },
+    /// From the end when it is negative.
+    Absolute {
+        row: i64,
+        count: i64,
+    },
+    /// From the first row of the buffer.
+    Relative {
+        by: i64,
+        count: i64,
+    },
+    /// The rows of the buffer again.
+    Refresh,
+}
+
+/// What a fetch has done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fetched {
+    pub(super) rows: u64,
+    pub(super) is_closed: bool,
+    is_adjusted: bool,
+}
+
+pub(super) fn fetch(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finished, Stop> {
+    let given = Given { procedure: "sp_cursorfetch", arguments };
+    let cursor = found(run, given)?;
+    let kind = given.number(1, "@fetchtype").unwrap_or(NEXT) & !NO_VERSIONS;
+    if kind == INFO {
+        return Ok(info(given, &lock(&cursor)));
+    }
+    let row = given.number(2, "@rownum").unwrap_or(1);
+    let count = given.number(3, "@nrows").unwrap_or(ROWS).max(0);
+    let walk = match kind {
+        FIRST => Walk::First { count },
+        NEXT => Walk::Next { count },
+        PREVIOUS => Walk::Previous { count, is_adjusted: true },
+        PREVIOUS_ALONE => Walk::Previous { count, is_adjusted: false },
+        LAST => Walk::Last { count },
+        ABSOLUTE => Walk::Absolute { row, count },
+        RELATIVE => Walk::Relative { by: row, count },
+        REFRESH => Walk::Refresh,
+        _ => return Err(invalid(given, "fetchtype")),
+    };
+    verify(&lock(&cursor), walk)?;
+    let own = lock(&cursor).cursor.clone();
+    describe(run, &lock(&own))?;
+    let done = fetch_rows(run, handle_of(given)?, walk)?;
+    run.done(Scope::Procedure, StatementCode::Select, Some(done.rows), false)?;
+    let status = match done {
+        Fetched { is_closed: true, .. } => CLOSED,
+        Fetched { is_adjusted: true, .. } => ADJUSTED,
+        _ => 0,
+    };
+    Ok(Finished { status, outputs: Vec::new() })
+}
+
+/// The rows of the buffer again, and their columns: sp_cursor does so, too.
+pub(super) fn refresh(run: &mut Run<'_>, given: Given<'_>) -> Result<Finished, Stop> {
+    let api = found(run, given)?;
+    let own = lock(&api).cursor.clone();
+    describe(run, &lock(&own))?;
+    let done = fetch_rows(run, handle_of(given)?, Walk::Refresh)?;
+    run.done(Scope::Procedure, StatementCode::Select, Some(done.rows), false)?;
+    Ok(Finished::default())
+}
+
+/// Position and number of rows, for arguments that are outputs.
+fn info(given: Given<'_>, cursor: &ApiCursor) -> Finished {
+    let rows = lock(&cursor.cursor).open.as_ref().map_or(0, |open| open.rows.len());
+    let position = match cursor.buffer.first {
+        0 => 0,
+        first if first > rows => -1,
+        _ if cursor.kind == ApiKind::Dynamic => 1,
+        first => i32::try_from(first).unwrap_or(i32::MAX),
+    };
+    let values = [(2, "@rownum", position), (3, "@nrows", row_count(cursor))];
+    let outputs = values.into_iter().filter_map(|(place, name, value)| {
+        given.place(place, name).map(|place| (place, returned(value)))
+    });
+    Finished { status: 0, outputs: outputs.collect() }
+}
+
+/// Can the cursor go there?
+fn verify(cursor: &ApiCursor, walk: Walk) -> Result<(), Cause> {
+    let word = match walk {
+        Walk::First { .. } => "first",
+        Walk::Previous { .. } => "prior",
+        Walk::Last { .. } => "last",
+        Walk::Absolute { .. } => "absolute",
+        Walk::Relative { .. } => "relative",
+        Walk::Next { .. } | Walk::Refresh => return Ok(()),
+    };
+    let is_forward = matches!(cursor.kind, ApiKind::ForwardOnly | ApiKind::FastForward);
+    if is_forward && !matches!(walk, Walk::First { .. }) {
+        return Err(failed(
+            16_911,
+            format!(
+                "sp_cursorfetch: The fetch type {word} cannot be used with forward only cursors."
+            ),
+        ));
+    }
+    if cursor.kind == ApiKind::Dynamic && matches!(walk, Walk::Absolute { .. }) {
+        let text = format!("The fetch type {word} cannot be used with dynamic cursors.");
+        return Err(failed(16_925, text));
+    }
+    Ok(())
+}
+
+/// Reads rows of a cursor.
+struct Reader<'c> {
+    cursor: SharedCursor,
+    plan: CursorPlan,
+    frame: &'c Frame,
+    /// Rows that it has, or their keys.
+    count: usize,
+}
+
+/// A row as it is now.
+enum Read {
+    Present(Vec<Datum<'static>>),
+    /// Of a keyset: it is gone.
+    Missing,
+    /// Of a dynamic cursor: it has no such row.
+    Skipped,
+}
+
+impl Reader<'_> {
+    fn row(&self, run: &mut Run<'_>, position: usize) -> Result<Read, Stop> {
+        let kept = {
+            let own = lock(&self.cursor);
+            let open = own.open.as_ref().ok_or_else(not_open)?;
+            position.checked_sub(1).and_then(|at| open.rows.get(at)).cloned()
+        };
+        let Some(kept) = kept else { return Ok(Read::Skipped) };
+        let Some(table) = &self.plan.table else { return Ok(Read::Present(kept)) };
+        let is_filtered = self.plan.model == CursorModel::Dynamic;
+        let query = row_query(&self.plan.query, &KeyedRow { table, row: &kept }, is_filtered)?;
+        let row = rows_of(run, self.frame, &query)?.rows.into_iter().next();
+        Ok(match row {
+            Some(row) => Read::Present(row),
+            None if self.plan.model == CursorModel::Keyset => Read::Missing,
+            None => Read::Skipped,
+        })
+    }
+
+    /// Rows from a position on, or back from it; in the order of the cursor.
+    fn rows(
+        &self,
+        run: &mut Run<'_>,
+        positions: &mut dyn Iterator<Item = usize>,
+        count: i64,
+    ) -> Result<Vec<BufferRow>, Stop> {
+        let count = usize::try_from(count).unwrap_or(0);
+        let mut rows = Vec::new();
+        while rows.len() < count
+            && let Some(position) = positions.next()
+        {
+            let values = match self.row(run, position)? {
+                Read::Present(values) => Some(values),
+                Read::Missing => None,
+                Read::Skipped => continue,
+            };
+            rows.push(BufferRow { position, values });
+        }
+        rows.sort_by_key(|row| row.position);
+        Ok(rows)
+    }
+
+    /// The buffer after rows were read from a position on: past the end without any.
+    fn forward(&self, run: &mut Run<'_>, from: i64, count: i64) -> Result<FetchBuffer, Stop> {
+        let Ok(from) = usize::try_from(from) else { return Ok(FetchBuffer::default()) };
+        if from == 0 {
+            return Ok(FetchBuffer::default());
+        }
+        let rows = self.rows(run, &mut (from..=self.count), count)?;
+        Ok(self.buffer(rows, self.count + 1))
+    }
+
+    /// The buffer after rows were read back from a position: before the first without any.
+    fn backward(&self, run: &mut Run<'_>, from: usize, count: i64) -> Result<FetchBuffer, Stop> {
+        let rows = self.rows(run, &mut (1..=from.min(self.count)).rev(), count)?;
+        Ok(self.buffer(rows, 0))
+    }
+
+    fn buffer(&self, rows: Vec<BufferRow>, empty: usize) -> FetchBuffer {
+        let first = rows.first().map_or(empty, |row| row.position);
+        let last = rows.last().map_or(empty, |row| row.position);
+        FetchBuffer { first, last, rows }
+    }
+
+    /// The buffer after a fetch, and whether it began at the first row instead of before it.
+    fn walk(
+        &self,
+        run: &mut Run<'_>,
+        at: &FetchBuffer,
+        walk: Walk,
+    ) -> Result<(FetchBuffer, bool), Stop> {
+        let end = i64::try_from(self.count).unwrap_or(i64::MAX - 1);
+        let first = i64::try_from(at.first).unwrap_or(i64::MAX - 1);
+        let last = i64::try_from(at.last).unwrap_or(i64::MAX - 1);
+        let buffer = match walk {
+            Walk::First { count: 0 } => FetchBuffer::default(),
+            Walk::First { count } => self.forward(run, 1, count)?,
+            Walk::Next { count } => self.forward(run, last + 1, count)?,
+            Walk::Last { count: 0 } => self.buffer(Vec::new(), self.count + 1),
+            Walk::Last { count } => self.backward(run, self.count, count)?,
+            Walk::Absolute { row, count } if row < 0 => {
+                self.forward(run, (end + 1).saturating_add(row), count)?
+            }
+            Walk::Absolute { row, count } => self.forward(run, row, count)?,
+            Walk::Relative { by, count } => self.forward(run, first.saturating_add(by), count)?,
+            Walk::Previous { count, is_adjusted } => {
+                let before = self.backward(run, at.first.saturating_sub(1), count)?;
+                let is_short = i64::try_from(before.rows.len()).is_ok_and(|rows| rows < count);
+                if is_adjusted && is_short && !before.rows.is_empty() {
+                    return Ok((self.forward(run, 1, count)?, true));
+                }
+                before
+            }
+            Walk::Refresh => {
+                let mut positions = at.rows.iter().map(|row| row.position);
+                let rows = self.rows(run, &mut positions, i64::MAX)?;
+                FetchBuffer { rows, ..*at }
+            }
+        };
+        Ok((buffer, false))
+    }
+}
+
+/// Fills the buffer of a cursor, and sends its rows.
+pub(super) fn fetch_rows(run: &mut Run<'_>, handle: i64, walk: Walk) -> Result<Fetched, Stop> {
+    let given = Given { procedure: "sp_cursorfetch", arguments: &[] };
+    let api = run.connection.cursors.api.named(handle).ok_or_else(|| unknown(given, handle))?;
+    let (cursor, at) = {
+        let own = lock(&api);
+        (own.cursor.clone(), own.buffer.clone())
+    };
+    let frame = frame_of(&cursor, &Frame::new(Scope::Procedure, Vec::new().into()));
+    let (plan, count) = {
+        let own = lock(&cursor);
+        (own.plan.clone(), own.open.as_ref().ok_or_else(not_open)?.rows.len())
+    };
+    let reader = Reader { cursor, plan, frame: &frame, count };
+    let (buffer, is_adjusted) = reader.walk(run, &at, walk)?;
+    send(run, &reader.cursor, &buffer)?;
+    let rows = buffer.rows.len() as u64;
+    let is_at_end = buffer.last >= count;
+    set_buffer(&api, buffer);
+    let is_closed = lock(&api).closes_at_end && is_at_end && remove(run, handle);
+    Ok(Fetched { rows, is_closed, is_adjusted })
+}
+
+/// Rows with their status; the values of one that is gone are those that it had.
+fn send(run: &mut Run<'_>, cursor: &SharedCursor, buffer: &FetchBuffer) -> Result<(), Stop> {
+    for row in &buffer.rows {
+        let mut values = match &row.values {
+            Some(values) => values.clone(),
+            None => {
+                let own = lock(cursor);
+                let open = own.open.as_ref().ok_or_else(not_open)?;
+                let kept = row.position.checked_sub(1).and_then(|at| open.rows.get(at));
+                let kept = kept.into_iter().flatten().take(open.columns.len());
+                kept.cloned().collect()
+            }
+        };
+        values.push(Datum::Int(if row.values.is_some() { PRESENT } else { MISSING }));
+        run.output.row(&values)?;
+    }
+    Ok(())
+}
+
+/// The buffer, and its first row as the one that WHERE CURRENT OF means.
+fn set_buffer(api: &SharedApiCursor, buffer: FetchBuffer) {
+    let mut own = lock(api);
+    if let Some(open) = lock(&own.cursor).open.as_mut() {
+        open.position = buffer.first;
+        open.is_missing = buffer.rows.first().is_some_and(|row| row.values.is_none());
+    }
+    own.buffer = buffer;
+}
