@@ -75,6 +75,8 @@ pub struct ApiCursor {
     pub kind: ApiKind,
     /// How changes through it are guarded.
     pub concurrency: ApiConcurrency,
+    /// A row whose key is changed through it keeps its position; otherwise it goes to the end.
+    pub updates_in_place: bool,
     /// It is closed when its last row has been fetched.
     pub closes_at_end: bool,
     /// The name that WHERE CURRENT OF knows it by, in small letters.

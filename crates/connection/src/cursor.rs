@@ -48,6 +48,9 @@ pub struct CursorTable {
     pub qualifier: String,
     /// Columns of a unique index: the last ones of the rows that are read.
     pub key: Vec<KeyColumn>,
+    /// Without a unique index all columns are the key: rows that are alike are not told apart, and
+    /// one of them is changed.
+    pub is_unique: bool,
 }
 
 /// What a cursor is.

@@ -29,6 +29,8 @@ pub struct ColumnInfo {
     pub is_nullable: bool,
     /// An expression, not a column of a table.
     pub is_computed: bool,
+    /// The identity column of a table.
+    pub is_identity: bool,
 }
 
 /// Where a column of a cursor comes from.
@@ -149,9 +151,11 @@ pub enum Environment {
     Reset,
 }
 
-/// An output parameter of a procedure that the client called.
+/// An output parameter of a procedure that the client called, or the value of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputValue {
+    /// The value of a function.
+    pub is_function: bool,
     /// Position among the parameters, from 0.
     pub ordinal: u16,
     /// Name as the client sent it; may be empty.

@@ -254,7 +254,10 @@ impl Output for Response<'_> {
         let token = ReturnValue {
             ordinal: value.ordinal,
             name: value.name.clone(),
-            kind: ReturnValueKind::Output,
+            kind: match value.is_function {
+                true => ReturnValueKind::Function,
+                false => ReturnValueKind::Output,
+            },
             user_type: 0,
             flags: ColumnFlags(0),
             type_info: TypeInfo::of(value.ty, Nullability::Nullable, &self.protocol),
@@ -270,11 +273,13 @@ impl Output for Response<'_> {
 fn wire_column(column: &ColumnInfo, protocol: &Protocol) -> Column {
     let nullability = if column.is_nullable { Nullability::Nullable } else { Nullability::NotNull };
     let mut wire = Column::of(&column.name, column.ty, nullability, protocol);
-    if column.is_computed {
-        // Of an expression it is known that it cannot be updated.
-        let flags = wire.flags.0 & !ColumnFlags::UPDATEABLE_UNKNOWN.0;
-        wire.flags = ColumnFlags(flags).with(ColumnFlags::COMPUTED);
-    }
+    // Of an expression and of an identity column it is known that they cannot be updated.
+    let kind = match (column.is_computed, column.is_identity) {
+        (true, _) => ColumnFlags::COMPUTED,
+        (false, true) => ColumnFlags::IDENTITY,
+        (false, false) => return wire,
+    };
+    wire.flags = ColumnFlags(wire.flags.0 & !ColumnFlags::UPDATEABLE_UNKNOWN.0).with(kind);
     wire
 }
 

@@ -127,6 +127,67 @@ fn a_parameterised_query_is_called_by_number_and_by_name() {
     server.stop().unwrap();
 }
 
+/// A call by number, with whole numbers and texts as arguments.
+fn call(client: &mut Client, id: ProcId, flags: u16, arguments: &[Datum<'_>]) -> Vec<String> {
+    let protocol = client.protocol();
+    let text = SqlType::NVarChar { len: None, collation: COLLATION };
+    let text = TypeInfo::of(text, Nullability::Nullable, &protocol);
+    let int = TypeInfo::of(SqlType::Int, Nullability::Nullable, &protocol);
+    let mut body = Vec::new();
+    let mut rpc = RpcWriter::new(&Headers::of_transaction(0), protocol.version(), &mut body);
+    rpc.call(id, RpcFlags(flags));
+    for argument in arguments {
+        let (flags, info) = match argument {
+            Datum::NChar(_) => (ParameterFlags(0), &text),
+            _ => (ParameterFlags::OUTPUT, &int),
+        };
+        rpc.parameter("", flags, info, argument).unwrap();
+    }
+    client.send(PacketKind::Rpc, Reset::None, &body);
+    client.answer()
+}
+
+#[test]
+fn a_cursor_tells_where_its_columns_come_from_and_fetches_without_them() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    client.batch("CREATE TABLE #t (id int IDENTITY PRIMARY KEY, a int); INSERT #t VALUES (7), (8)");
+    let text = Datum::NChar(NText::from_text("SELECT id, a AS b, 1 AS c FROM #t"));
+    let number = Datum::Int;
+    let opened = call(
+        &mut client,
+        ProcId::CursorOpen,
+        0,
+        &[number(0), text, number(1), number(4), number(0)],
+    );
+    assert_eq!(
+        opened,
+        [
+            "COLUMNS id int 0x10, b int 0x9, c int 0x20, ROWSTAT int 0x20",
+            "TableNames",
+            "ColumnInfo",
+            "InProcedure 0x11 0xc1 0",
+            "STATUS 0",
+            "VALUE 0  180150001",
+            "VALUE 2  1",
+            "VALUE 3  4",
+            "VALUE 4  2",
+            "Procedure 0x0 0xe0 0",
+        ]
+    );
+    let fetch = |client: &mut Client, kind| {
+        let arguments = [180_150_001, kind, 0, 2].map(Datum::Int);
+        call(client, ProcId::CursorFetch, 0x02, &arguments)
+    };
+    let fetched = fetch(&mut client, 2);
+    let rows = ["ROW 1 | 7 | 1 | 1", "ROW 2 | 8 | 1 | 1", "InProcedure 0x11 0xc1 2"];
+    assert_eq!(fetched[1..4], rows);
+    assert_eq!(fetched.len(), 6, "{fetched:?}");
+    let info = fetch(&mut client, 0x100);
+    assert_eq!(info, ["STATUS 0", "VALUE 2  1", "VALUE 3  2", "Procedure 0x0 0xe0 0"]);
+    server.stop().unwrap();
+}
+
 #[test]
 fn xml_can_be_a_parameter() {
     let server = server();

@@ -3,7 +3,7 @@
 //! | procedure | where |
 //! |---|---|
 //! | sp_executesql | `execute_sql.rs` |
-//! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
+//! | sp_prepare, sp_prepexec, sp_prepexecrpc, sp_execute, sp_unprepare | `prepare.rs` |
 //! | sp_cursoropen, sp_cursorfetch … | `cursor.rs` |
 //! | sp_rename | `rename.rs` |
 //! | sp_addextendedproperty … | `extended_property.rs` |
@@ -39,6 +39,7 @@ mod undeclared;
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
 
+use crate::statement::execute::function_value;
 use extentdb_connection::cause::{Cause, Effect};
 use extentdb_connection::frame::Frame;
 use extentdb_connection::message::Message;
@@ -72,8 +73,21 @@ pub(crate) struct Finished {
     pub(crate) outputs: Vec<(usize, Returned)>,
 }
 
-/// A call by the client, with everything that it is answered.
+/// A call by the client, with everything that it is answered. What ends a batch ends all calls of a
+/// message: those after it are not answered.
 pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> {
+    if run.connection.is_message_ended() {
+        return Ok(());
+    }
+    match function(run, call) {
+        Ok(true) => return Ok(()),
+        Ok(false) => {}
+        Err(Stop::Raised(raised)) => {
+            run.report(&raised, Scope::ProcedureEnd)?;
+            return end_by(run, &raised);
+        }
+        Err(stop) => return Err(stop),
+    }
     let finished = match self::run(run, &call.name, &call.arguments, &Caller::default()) {
         Ok(finished) => finished,
         Err(Stop::Raised(raised)) => {
@@ -81,6 +95,7 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
             return end_by(run, &raised);
         }
         Err(Stop::Batch) => {
+            run.connection.end_message();
             return run.done(Scope::ProcedureEnd, StatementCode::Execute, None, true);
         }
         Err(stop) => return Err(stop),
@@ -91,6 +106,7 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
         if argument.is_output {
             let Returned { ty, value } = as_declared(run, argument, returned);
             run.output.output_value(&OutputValue {
+                is_function: false,
                 ordinal: u16::try_from(*position).unwrap_or(u16::MAX),
                 name: argument.name.clone(),
                 ty,
@@ -99,6 +115,24 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
         }
     }
     run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)
+}
+
+/// A call of a function that has a value; false when it is none.
+fn function(run: &mut Run<'_>, call: &ProcedureCall) -> Result<bool, Stop> {
+    if system_name(&call.name).is_some_and(|name| name.starts_with("sp_")) {
+        return Ok(false);
+    }
+    let value = function_value(run, false, &call.name, &call.arguments)?;
+    let Some(Returned { ty, value }) = value else { return Ok(false) };
+    run.output.output_value(&OutputValue {
+        is_function: true,
+        ordinal: 0,
+        name: String::new(),
+        ty,
+        value,
+    })?;
+    run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)?;
+    Ok(true)
 }
 
 /// A number in the type of number that the client has declared for it; anything else as it is.
@@ -120,6 +154,9 @@ fn as_declared(run: &Run<'_>, argument: &Argument, returned: &Returned) -> Retur
 }
 
 fn end_by(run: &mut Run<'_>, raised: &Raised) -> Result<(), Stop> {
+    if raised.effect >= Effect::Batch {
+        run.connection.end_message();
+    }
     match raised.effect {
         Effect::Connection => Err(Stop::Close),
         Effect::Rollback => run.connection.roll_back_all(run.output),
@@ -167,7 +204,7 @@ pub(crate) fn run(
         Some("sp_describe_first_result_set") => describe::run(run, arguments),
         Some("sp_describe_undeclared_parameters") => undeclared::run(run, arguments),
         Some("sp_helptext") => help_text::run(run, arguments),
-        Some("sp_prepexecrpc") => Err(Cause::not_supported("the procedure sp_prepexecrpc").into()),
+        Some("sp_prepexecrpc") => prepare::prepare_and_call(run, arguments, caller),
         _ => match stored::run(run, name, arguments, caller)? {
             Some(finished) => Ok(finished),
             None => {
@@ -239,7 +276,10 @@ pub(crate) fn nested<T>(
     let before = run.connection.transaction.count;
     let done = run.within(work)?;
     let after = run.connection.transaction.count;
-    if before != after && !run.connection.transaction.is_doomed {
+    // One that a statement has begun by itself is not the text's to end.
+    let is_begun_by_itself =
+        run.connection.options.implicit_transactions && before == 0 && after == 1;
+    if before != after && !is_begun_by_itself && !run.connection.transaction.is_doomed {
         let Stop::Raised(raised) = Stop::from(Cause::TransactionCount { before, after }) else {
             return Ok(done);
         };

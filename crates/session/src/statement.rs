@@ -10,7 +10,7 @@ mod create_database;
 pub(crate) mod cursor;
 mod database;
 mod dbcc;
-mod execute;
+pub(crate) mod execute;
 mod file_spec;
 mod hints;
 mod insert_bulk;

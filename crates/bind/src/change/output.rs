@@ -115,6 +115,7 @@ impl Binder<'_> {
                         name: own.name.clone(),
                         column: own.column.clone(),
                         is_computed: false,
+                        is_identity: own.is_identity,
                     });
                 }
             }
@@ -135,6 +136,7 @@ impl Binder<'_> {
                     name: name.unwrap_or_default(),
                     column,
                     is_computed: own.is_none(),
+                    is_identity: false,
                 });
                 values.push(scalar);
             }

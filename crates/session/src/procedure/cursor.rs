@@ -109,6 +109,7 @@ fn row_status() -> ColumnInfo {
         ty: SqlType::Int,
         is_nullable: false,
         is_computed: true,
+        is_identity: false,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Arguments of a system procedure by name or position.
 
+use extentdb_types::Datum;
+
 use extentdb_connection::cause::Cause;
 use extentdb_connection::request::Argument;
 use extentdb_connection::variant;
@@ -33,6 +35,11 @@ impl<'a> Given<'a> {
     /// It as a whole number.
     pub(super) fn number(&self, place: usize, name: &str) -> Option<i64> {
         let value = &self.argument(place, name)?.value;
+        if let Datum::Binary(bytes) = value {
+            // As 0x10 is one.
+            let add = |number: i64, byte: &u8| number << u8::BITS | i64::from(*byte);
+            return Some(bytes.iter().fold(0, add));
+        }
         let text = || variant::text(value).and_then(|text| text.trim().parse().ok());
         variant::integer(value).or_else(text)
     }

@@ -23,6 +23,7 @@ use super::{Finished, parameters};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::{Frame, Variable, variable_named};
+use extentdb_connection::objects::{DEFAULT_SCHEMA, object_name};
 use extentdb_connection::output::{ColumnInfo, Scope, StatementCode};
 use extentdb_connection::pending_load;
 use extentdb_connection::query::{Prepared, column_infos};
@@ -38,8 +39,26 @@ struct Undeclared {
     name: Box<str>,
     /// Where it stands.
     start: u32,
-    ty: Option<SqlType>,
+    ty: Option<Suggested>,
 }
+
+/// The type that a variable is to have.
+#[derive(Clone)]
+enum Suggested {
+    Value(SqlType),
+    Table(TableTypeName),
+}
+
+/// A table type, by its name.
+#[derive(Clone)]
+struct TableTypeName {
+    database: String,
+    schema: String,
+    name: String,
+}
+
+/// System type of tables.
+const TABLE_TYPE: u8 = 243;
 
 /// What looks through a text.
 struct Search<'r, 'o> {
@@ -78,7 +97,11 @@ pub(super) fn run(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finished,
 
 /// Refuses a text with a variable that was found nowhere: clients take a list that is too short for
 /// an error of the protocol.
-fn verify_all(text: &str, declarations: &str, found: &[(Box<str>, SqlType)]) -> Result<(), Cause> {
+fn verify_all(
+    text: &str,
+    declarations: &str,
+    found: &[(Box<str>, Suggested)],
+) -> Result<(), Cause> {
     let names = |text: &str| -> Vec<String> {
         let tokens = tokens(text).unwrap_or_default();
         let variables = tokens.iter().filter(|token| token.kind == TokenKind::Variable);
@@ -96,9 +119,9 @@ fn verify_all(text: &str, declarations: &str, found: &[(Box<str>, SqlType)]) -> 
 }
 
 impl Search<'_, '_> {
-    fn in_order(mut self) -> Result<Vec<(Box<str>, SqlType)>, Cause> {
+    fn in_order(mut self) -> Result<Vec<(Box<str>, Suggested)>, Cause> {
         self.found.sort_by_key(|own| own.start);
-        let mut all: Vec<(Box<str>, SqlType)> = Vec::new();
+        let mut all: Vec<(Box<str>, Suggested)> = Vec::new();
         for own in self.found {
             let Undeclared { name, ty, .. } = own;
             if all.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
@@ -142,12 +165,22 @@ impl Search<'_, '_> {
                 let types = self.parameter_types(procedure)?;
                 for (at, argument) in execute.arguments.iter().enumerate() {
                     let name = argument.name.as_ref().map(|name| &*name.text);
-                    let named = |own: &&(String, SqlType)| {
+                    let named = |own: &&(String, Suggested)| {
                         name.is_some_and(|name| own.0.eq_ignore_ascii_case(name))
                     };
                     let found = types.iter().find(named);
                     let found = found.or_else(|| types.get(at).filter(|_| name.is_none()));
-                    self.value(&argument.value, found.map(|it| it.1), &[]);
+                    match (found, &argument.value.kind) {
+                        (Some((_, Suggested::Table(table))), ExprKind::Variable(name)) => {
+                            let ty = Some(Suggested::Table(table.clone()));
+                            let start = argument.value.span.start;
+                            self.found.push(Undeclared { name: name.clone(), start, ty });
+                        }
+                        (Some((_, Suggested::Value(ty))), _) => {
+                            self.value(&argument.value, Some(*ty), &[]);
+                        }
+                        _ => self.value(&argument.value, None, &[]),
+                    }
                 }
             }
             _ => {}
@@ -155,12 +188,26 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    fn parameter_types(&mut self, name: &ObjectName) -> Result<Vec<(String, SqlType)>, Cause> {
+    fn parameter_types(&mut self, name: &ObjectName) -> Result<Vec<(String, Suggested)>, Cause> {
         let found = self.run.connection.readable(name)?;
+        let database = found.as_ref().map(|found| found.database.name().to_owned());
         let module = found.as_ref().and_then(|found| found.object.module());
         let parameters = module.map(|module| &*module.parameters).unwrap_or_default();
         let named = parameters.iter().filter(|own| !own.column.name.is_empty());
-        Ok(named.filter_map(|own| Some((own.column.name.clone(), own.column.ty?))).collect())
+        let suggested = |own: &extentdb_engine::model::Column| match &own.user_type {
+            Some(name) if own.xtype == TABLE_TYPE => {
+                let name = object_name(name);
+                Some(Suggested::Table(TableTypeName {
+                    database: database.clone().unwrap_or_default(),
+                    schema: name.schema().map_or(DEFAULT_SCHEMA, |it| &it.text).to_owned(),
+                    name: name.name.text.to_string(),
+                }))
+            }
+            _ => own.ty.map(Suggested::Value),
+        };
+        Ok(named
+            .filter_map(|own| Some((own.column.name.clone(), suggested(&own.column)?)))
+            .collect())
     }
 
     /// The columns of a target that take values, or those that are named.
@@ -317,6 +364,7 @@ impl Search<'_, '_> {
             ExprKind::Variable(name) => {
                 if variable_named(&self.frame.variables, name).is_none() {
                     let start = value.span.start;
+                    let ty = ty.map(Suggested::Value);
                     self.found.push(Undeclared { name: name.clone(), start, ty });
                 }
             }
@@ -380,31 +428,64 @@ fn sources(target: &Target, from: &[TableSource]) -> Vec<TableSource> {
     }]
 }
 
-/// A column of the answer, from the ordinal, the name and the type of a parameter.
-type Tell = fn(i32, &str, &SqlType) -> Datum<'static>;
+/// A parameter of the answer.
+struct Parameter<'p> {
+    ordinal: i32,
+    name: &'p str,
+    suggested: &'p Suggested,
+}
 
-const NULL: Tell = |_, _, _| Datum::Null;
-const FALSE: Tell = |_, _, _| Datum::Bit(false);
+impl Parameter<'_> {
+    /// What is said of a value, and of a table in its place.
+    fn of_value(
+        &self,
+        tell: fn(&SqlType) -> Datum<'static>,
+        table: Datum<'static>,
+    ) -> Datum<'static> {
+        match self.suggested {
+            Suggested::Value(ty) => tell(ty),
+            Suggested::Table(_) => table,
+        }
+    }
+
+    fn of_table(&self, tell: fn(&TableTypeName) -> &str) -> Datum<'static> {
+        match self.suggested {
+            Suggested::Value(_) => Datum::Null,
+            Suggested::Table(table) => nchar(tell(table)),
+        }
+    }
+}
+
+/// A column of the answer.
+type Tell = fn(&Parameter<'_>) -> Datum<'static>;
+
+const NULL: Tell = |_| Datum::Null;
+const FALSE: Tell = |_| Datum::Bit(false);
+const TABLE_TYPE_ID: Datum<'static> = Datum::Int(TABLE_TYPE as i32);
 
 /// Names, types, nullability and values of the answer.
 const ANSWER: [(&str, Kind, bool, Tell); 24] = [
-    ("parameter_ordinal", Kind::Int, false, |ordinal, _, _| Datum::Int(ordinal)),
-    ("name", Kind::Text(128), false, |_, name, _| nchar(name)),
-    ("suggested_system_type_id", Kind::Int, false, |_, _, ty| Datum::Int(ty.xtype().into())),
-    ("suggested_system_type_name", Kind::Text(256), true, |_, _, ty| nchar(&ty.to_string())),
-    ("suggested_max_length", Kind::SmallInt, false, |_, _, ty| {
-        Datum::SmallInt(property::facets(ty).max_length)
+    ("parameter_ordinal", Kind::Int, false, |it| Datum::Int(it.ordinal)),
+    ("name", Kind::Text(128), false, |it| nchar(it.name)),
+    ("suggested_system_type_id", Kind::Int, false, |it| {
+        it.of_value(|ty| Datum::Int(ty.xtype().into()), TABLE_TYPE_ID)
     }),
-    ("suggested_precision", Kind::TinyInt, false, |_, _, ty| {
-        Datum::TinyInt(property::facets(ty).precision)
+    ("suggested_system_type_name", Kind::Text(256), true, |it| {
+        it.of_value(|ty| nchar(&ty.to_string()), Datum::Null)
     }),
-    ("suggested_scale", Kind::TinyInt, false, |_, _, ty| {
-        Datum::TinyInt(property::facets(ty).scale)
+    ("suggested_max_length", Kind::SmallInt, false, |it| {
+        it.of_value(|ty| Datum::SmallInt(property::facets(ty).max_length), Datum::SmallInt(-1))
+    }),
+    ("suggested_precision", Kind::TinyInt, false, |it| {
+        it.of_value(|ty| Datum::TinyInt(property::facets(ty).precision), Datum::TinyInt(0))
+    }),
+    ("suggested_scale", Kind::TinyInt, false, |it| {
+        it.of_value(|ty| Datum::TinyInt(property::facets(ty).scale), Datum::TinyInt(0))
     }),
     ("suggested_user_type_id", Kind::Int, true, NULL),
-    ("suggested_user_type_database", Kind::Text(128), true, NULL),
-    ("suggested_user_type_schema", Kind::Text(128), true, NULL),
-    ("suggested_user_type_name", Kind::Text(128), true, NULL),
+    ("suggested_user_type_database", Kind::Text(128), true, |it| it.of_table(|it| &it.database)),
+    ("suggested_user_type_schema", Kind::Text(128), true, |it| it.of_table(|it| &it.schema)),
+    ("suggested_user_type_name", Kind::Text(128), true, |it| it.of_table(|it| &it.name)),
     ("suggested_assembly_qualified_type_name", Kind::Text(4_000), true, NULL),
     ("suggested_xml_collection_id", Kind::Int, true, NULL),
     ("suggested_xml_collection_database", Kind::Text(128), true, NULL),
@@ -413,14 +494,18 @@ const ANSWER: [(&str, Kind, bool, Tell); 24] = [
     ("suggested_is_xml_document", Kind::Bit, false, FALSE),
     ("suggested_is_case_sensitive", Kind::Bit, false, FALSE),
     ("suggested_is_fixed_length_clr_type", Kind::Bit, false, FALSE),
-    ("suggested_is_input", Kind::Bit, false, |_, _, _| Datum::Bit(true)),
+    ("suggested_is_input", Kind::Bit, false, |_| Datum::Bit(true)),
     ("suggested_is_output", Kind::Bit, false, FALSE),
     ("formal_parameter_name", Kind::Text(128), true, NULL),
-    ("suggested_tds_type_id", Kind::Int, false, |_, _, ty| Datum::Int(tds_type_of(ty, true))),
-    ("suggested_tds_length", Kind::Int, false, |_, _, ty| Datum::Int(tds_length(ty))),
+    ("suggested_tds_type_id", Kind::Int, false, |it| {
+        it.of_value(|ty| Datum::Int(tds_type_of(ty, true)), TABLE_TYPE_ID)
+    }),
+    ("suggested_tds_length", Kind::Int, false, |it| {
+        it.of_value(|ty| Datum::Int(tds_length(ty)), Datum::Int(-1))
+    }),
 ];
 
-fn tell(run: &mut Run<'_>, found: &[(Box<str>, SqlType)]) -> Result<(), Stop> {
+fn tell(run: &mut Run<'_>, found: &[(Box<str>, Suggested)]) -> Result<(), Stop> {
     let collation = run.connection.collation();
     let infos: Vec<ColumnInfo> = ANSWER
         .iter()
@@ -429,12 +514,14 @@ fn tell(run: &mut Run<'_>, found: &[(Box<str>, SqlType)]) -> Result<(), Stop> {
             ty: kind.ty(collation),
             is_nullable: *is_nullable,
             is_computed: false,
+            is_identity: false,
         })
         .collect();
     run.output.columns(&infos)?;
-    for (ordinal, (name, ty)) in (1..).zip(found) {
+    for (ordinal, (name, suggested)) in (1..).zip(found) {
+        let parameter = Parameter { ordinal, name, suggested };
         let row: Vec<Datum<'static>> =
-            ANSWER.iter().map(|(_, _, _, tell)| tell(ordinal, name, ty)).collect();
+            ANSWER.iter().map(|(_, _, _, tell)| tell(&parameter)).collect();
         run.output.row(&row)?;
     }
     let count = u64::try_from(found.len()).ok();

@@ -26,7 +26,7 @@ pub(crate) use declare::{CursorKind, cursor_of, variable};
 pub(super) use declare::{declare, set_variable};
 pub(super) use fetch::fetch;
 pub(super) use row_key::current_row_filter;
-pub(crate) use row_key::{KeyedRow, key_text, quoted, row_query};
+pub(crate) use row_key::{ByValues, KeyedRow, key_text, quoted, row_query};
 
 struct Open(CursorName);
 struct Close(CursorName);

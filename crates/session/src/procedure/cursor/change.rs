@@ -59,7 +59,7 @@ pub(super) fn run(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finished,
     }
     match operation & !(SET_POSITION | ABSOLUTE) {
         0 => Ok(Finished::default()),
-        REFRESH => fetch::refresh(run, given),
+        REFRESH => fetch::refresh(run, given, row),
         kind => {
             let change = Change::of(given, api, kind)?;
             change.run(run, kind, operation & ABSOLUTE != 0, row)?;
@@ -101,7 +101,12 @@ impl<'c> Change<'c> {
                 UPDATE => self.update(run, at, &row)?,
                 DELETE => {
                     self.verify_unchanged(run, &row)?;
-                    let text = format!("DELETE FROM {} WHERE {}", self.target(), self.key(&row)?);
+                    let text = format!(
+                        "DELETE {}FROM {} WHERE {}",
+                        self.top(),
+                        self.target(),
+                        self.key(&row)?
+                    );
                     self.execute(run, &text, &[])?;
                     self.verify_done(run)?;
                 }
@@ -146,6 +151,11 @@ impl<'c> Change<'c> {
     fn target(&self) -> ObjectName {
         let name = self.given.text(3, "@table").filter(|name| !name.trim().is_empty());
         name.map_or_else(|| self.table.name.clone(), |name| object_name(name.trim()))
+    }
+
+    /// Of rows that are alike one is changed.
+    fn top(&self) -> &'static str {
+        if self.table.is_unique { "" } else { "TOP (1) " }
     }
 
     /// The row with its key as it was when the cursor was opened, or changed through it.
@@ -204,22 +214,34 @@ impl<'c> Change<'c> {
                 let set: Vec<_> =
                     columns.map(|((name, _), at)| format!("{} = @v{at}", quoted(name))).collect();
                 let all = set.join(", ");
-                (format!("UPDATE {} SET {all}", self.target()), values)
+                (format!("UPDATE {}{} SET {all}", self.top(), self.target()), values)
             }
             None => (self.update_text(values)?, &[][..]),
         };
         let text = format!("{set} WHERE {}", self.key(row)?);
         self.execute(run, &text, parameters)?;
         self.verify_done(run)?;
-        let mut keyed = self.keyed(row)?;
-        self.set_key(run, &mut keyed, values)?;
-        let now = self.now(run, &keyed)?;
-        if let Some(open) = lock(&self.cursor).open.as_mut()
-            && let Some(kept) = open.rows.get_mut(row.position.saturating_sub(1))
-        {
-            *kept = keyed;
+        self.note_update(run, at, row)
+    }
+
+    /// The row of the cursor and of its buffer are as they were changed.
+    fn note_update(&self, run: &mut Run<'_>, at: usize, row: &BufferRow) -> Result<(), Stop> {
+        let before = self.keyed(row)?;
+        let mut keyed = before.clone();
+        self.set_key(run, &mut keyed, self.values())?;
+        let mut now = self.now(run, &keyed)?;
+        let mut api = lock(&self.api);
+        if let Some(open) = lock(&self.cursor).open.as_mut() {
+            let is_moved = keyed != before && api.kind == ApiKind::Keyset;
+            if is_moved && !api.updates_in_place && self.table.is_unique {
+                // As if it had been deleted and inserted.
+                open.rows.push(keyed);
+                now = None;
+            } else if let Some(kept) = open.rows.get_mut(row.position.saturating_sub(1)) {
+                *kept = keyed;
+            }
         }
-        if let Some(row) = lock(&self.api).buffer.rows.get_mut(at) {
+        if let Some(row) = api.buffer.rows.get_mut(at) {
             row.values = now;
         }
         Ok(())
@@ -236,8 +258,10 @@ impl<'c> Change<'c> {
         let all = parts.join(", ");
         Ok(match () {
             () if begins_with(first, "UPDATE") => all,
-            () if begins_with(first, "SET") => format!("UPDATE {} {all}", self.target()),
-            () => format!("UPDATE {} SET {all}", self.target()),
+            () if begins_with(first, "SET") => {
+                format!("UPDATE {}{} {all}", self.top(), self.target())
+            }
+            () => format!("UPDATE {}{} SET {all}", self.top(), self.target()),
         })
     }
 

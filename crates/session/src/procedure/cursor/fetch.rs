@@ -1,5 +1,7 @@
 //! sp_cursorfetch: the next rows of a cursor, or others, into its buffer and to the client.
 
+use std::collections::HashSet;
+
 use extentdb_base::sync::lock;
 use extentdb_types::Datum;
 
@@ -65,8 +67,10 @@ pub(super) enum Walk {
         by: i64,
         count: i64,
     },
-    /// The rows of the buffer again.
-    Refresh,
+    /// The rows of the buffer again, or one of them.
+    Refresh {
+        row: Option<usize>,
+    },
 }
 
 /// What a fetch has done.
@@ -94,7 +98,7 @@ pub(super) fn fetch(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finishe
         LAST => Walk::Last { count },
         ABSOLUTE => Walk::Absolute { row, count },
         RELATIVE => Walk::Relative { by: row, count },
-        REFRESH => Walk::Refresh,
+        REFRESH => Walk::Refresh { row: None },
         _ => return Err(invalid(given, "fetchtype")),
     };
     verify(&lock(&cursor), walk)?;
@@ -110,12 +114,13 @@ pub(super) fn fetch(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finishe
     Ok(Finished { status, outputs: Vec::new() })
 }
 
-/// The rows of the buffer again, and their columns: sp_cursor does so, too.
-pub(super) fn refresh(run: &mut Run<'_>, given: Given<'_>) -> Result<Finished, Stop> {
+/// Rows of the buffer again, and their columns, for sp_cursor; 0 means all.
+pub(super) fn refresh(run: &mut Run<'_>, given: Given<'_>, row: i64) -> Result<Finished, Stop> {
     let api = found(run, given)?;
     let own = lock(&api).cursor.clone();
     describe(run, &lock(&own))?;
-    let done = fetch_rows(run, handle_of(given)?, Walk::Refresh)?;
+    let row = usize::try_from(row).ok().and_then(|row| row.checked_sub(1));
+    let done = fetch_rows(run, handle_of(given)?, Walk::Refresh { row })?;
     run.done(Scope::Procedure, StatementCode::Select, Some(done.rows), false)?;
     Ok(Finished::default())
 }
@@ -144,7 +149,7 @@ fn verify(cursor: &ApiCursor, walk: Walk) -> Result<(), Cause> {
         Walk::Last { .. } => "last",
         Walk::Absolute { .. } => "absolute",
         Walk::Relative { .. } => "relative",
-        Walk::Next { .. } | Walk::Refresh => return Ok(()),
+        Walk::Next { .. } | Walk::Refresh { .. } => return Ok(()),
     };
     let is_forward = matches!(cursor.kind, ApiKind::ForwardOnly | ApiKind::FastForward);
     if is_forward && !matches!(walk, Walk::First { .. }) {
@@ -223,13 +228,37 @@ impl Reader<'_> {
     }
 
     /// The buffer after rows were read from a position on: past the end without any.
-    fn forward(&self, run: &mut Run<'_>, from: i64, count: i64) -> Result<FetchBuffer, Stop> {
+    fn forward(&mut self, run: &mut Run<'_>, from: i64, count: i64) -> Result<FetchBuffer, Stop> {
         let Ok(from) = usize::try_from(from) else { return Ok(FetchBuffer::default()) };
         if from == 0 {
             return Ok(FetchBuffer::default());
         }
-        let rows = self.rows(run, &mut (from..=self.count), count)?;
+        let mut rows = self.rows(run, &mut (from..=self.count), count)?;
+        let missing = count.saturating_sub(i64::try_from(rows.len()).unwrap_or(count));
+        if self.plan.model == CursorModel::Dynamic && missing > 0 {
+            let next = self.count + 1;
+            self.find_new(run)?;
+            rows.extend(self.rows(run, &mut (next.max(from)..=self.count), missing)?);
+        }
         Ok(self.buffer(rows, self.count + 1))
+    }
+
+    /// Rows that came to a dynamic cursor since it was opened, after those that it has.
+    fn find_new(&mut self, run: &mut Run<'_>) -> Result<(), Stop> {
+        let Some(table) = self.plan.table.as_ref().filter(|table| table.is_unique) else {
+            return Ok(());
+        };
+        let width = table.key.len();
+        let found = rows_of(run, self.frame, &self.plan.keyed)?.rows;
+        let mut own = lock(&self.cursor);
+        let open = own.open.as_mut().ok_or_else(not_open)?;
+        let key = |row: &Vec<Datum<'static>>| {
+            row.get(row.len().saturating_sub(width)..).map(|key| format!("{key:?}"))
+        };
+        let known: HashSet<_> = open.rows.iter().map(key).collect();
+        open.rows.extend(found.into_iter().filter(|row| !known.contains(&key(row))));
+        self.count = open.rows.len();
+        Ok(())
     }
 
     /// The buffer after rows were read back from a position: before the first without any.
@@ -246,7 +275,7 @@ impl Reader<'_> {
 
     /// The buffer after a fetch, and whether it began at the first row instead of before it.
     fn walk(
-        &self,
+        &mut self,
         run: &mut Run<'_>,
         at: &FetchBuffer,
         walk: Walk,
@@ -259,12 +288,17 @@ impl Reader<'_> {
             Walk::First { count } => self.forward(run, 1, count)?,
             Walk::Next { count } => self.forward(run, last + 1, count)?,
             Walk::Last { count: 0 } => self.buffer(Vec::new(), self.count + 1),
-            Walk::Last { count } => self.backward(run, self.count, count)?,
+            Walk::Last { count } => {
+                if self.plan.model == CursorModel::Dynamic {
+                    self.find_new(run)?;
+                }
+                self.backward(run, self.count, count)?
+            }
             Walk::Absolute { row, count } if row < 0 => {
-                self.forward(run, (end + 1).saturating_add(row), count)?
+                self.forward(run, reached(end + 1, row, count), count)?
             }
             Walk::Absolute { row, count } => self.forward(run, row, count)?,
-            Walk::Relative { by, count } => self.forward(run, first.saturating_add(by), count)?,
+            Walk::Relative { by, count } => self.forward(run, reached(first, by, count), count)?,
             Walk::Previous { count, is_adjusted } => {
                 let before = self.backward(run, at.first.saturating_sub(1), count)?;
                 let is_short = i64::try_from(before.rows.len()).is_ok_and(|rows| rows < count);
@@ -273,14 +307,24 @@ impl Reader<'_> {
                 }
                 before
             }
-            Walk::Refresh => {
+            Walk::Refresh { row } => {
                 let mut positions = at.rows.iter().map(|row| row.position);
-                let rows = self.rows(run, &mut positions, i64::MAX)?;
+                let rows = match row {
+                    None => self.rows(run, &mut positions, i64::MAX)?,
+                    Some(row) => self.rows(run, &mut positions.skip(row).take(1), 1)?,
+                };
                 FetchBuffer { rows, ..*at }
             }
         };
         Ok((buffer, false))
     }
+}
+
+/// The position at a distance from another one: the first row in place of those before it, when the
+/// distance is not longer than the buffer.
+fn reached(from: i64, by: i64, count: i64) -> i64 {
+    let at = from.saturating_add(by);
+    if at < 1 && from > 1 && by.saturating_neg() <= count { 1 } else { at }
 }
 
 /// Fills the buffer of a cursor, and sends its rows.
@@ -296,12 +340,15 @@ pub(super) fn fetch_rows(run: &mut Run<'_>, handle: i64, walk: Walk) -> Result<F
         let own = lock(&cursor);
         (own.plan.clone(), own.open.as_ref().ok_or_else(not_open)?.rows.len())
     };
-    let reader = Reader { cursor, plan, frame: &frame, count };
+    let mut reader = Reader { cursor, plan, frame: &frame, count };
     let (buffer, is_adjusted) = reader.walk(run, &at, walk)?;
     send(run, &reader.cursor, &buffer)?;
     let rows = buffer.rows.len() as u64;
-    let is_at_end = buffer.last >= count;
-    set_buffer(&api, buffer);
+    let is_at_end = buffer.last >= reader.count;
+    match walk {
+        Walk::Refresh { row: Some(row) } => set_row(&api, row, buffer.rows),
+        _ => set_buffer(&api, buffer),
+    }
     let is_closed = lock(&api).closes_at_end && is_at_end && remove(run, handle);
     Ok(Fetched { rows, is_closed, is_adjusted })
 }
@@ -323,6 +370,15 @@ fn send(run: &mut Run<'_>, cursor: &SharedCursor, buffer: &FetchBuffer) -> Resul
         run.output.row(&values)?;
     }
     Ok(())
+}
+
+/// One row of the buffer.
+fn set_row(api: &SharedApiCursor, row: usize, rows: Vec<BufferRow>) {
+    if let Some(own) = lock(api).buffer.rows.get_mut(row)
+        && let Some(new) = rows.into_iter().next()
+    {
+        *own = new;
+    }
 }
 
 /// The buffer, and its first row as the one that WHERE CURRENT OF means.

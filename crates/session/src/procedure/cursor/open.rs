@@ -10,7 +10,7 @@ use super::origin::origins;
 use super::{Caller, Finished, Given, invalid, returned, row_count, row_status};
 use crate::procedure::execute_sql::{self, Call, text_argument};
 use crate::procedure::parameters::{self, Callee};
-use crate::statement::cursor::{CursorKind, cursor_of, failed, open_rows, shared};
+use crate::statement::cursor::{ByValues, CursorKind, cursor_of, failed, open_rows, shared};
 use extentdb_connection::api_cursor::{ApiConcurrency, ApiCursor, ApiKind, FetchBuffer};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::cursor::{Cursor, CursorModel};
@@ -79,7 +79,16 @@ pub(super) fn open(
 /// The query of a text that a cursor can be opened over.
 pub(super) fn query_of(run: &Run<'_>, text: &str) -> Result<Option<Query>, Stop> {
     let quoted_identifier = run.connection.options.quoted_identifier;
-    let script = parse(text, Options { quoted_identifier }).map_err(|error| {
+    let options = Options { quoted_identifier };
+    // FOR UPDATE and FOR READ ONLY are clauses of cursors.
+    if let Ok(script) = parse(&format!("DECLARE c CURSOR FOR {text}"), options)
+        && let [statement] = script.statements.as_slice()
+        && let StatementKind::DeclareCursor(declare) = &statement.kind
+        && declare.definition.access.is_some()
+    {
+        return Ok(Some(declare.definition.query.clone()));
+    }
+    let script = parse(text, options).map_err(|error| {
         extentdb_connection::stop::located(Cause::Syntax(error.cause), error.span.line)
     })?;
     let [statement] = script.statements.as_slice() else { return Ok(None) };
@@ -165,6 +174,7 @@ impl Opening<'_> {
             is_scrollable: !matches!(kind, ApiKind::ForwardOnly | ApiKind::FastForward),
             is_read_only,
             updatable: Vec::new(),
+            by_values: ByValues::Allowed,
         };
         let cursor = cursor_of(run, frame, query, wanted)?;
         let (kind, concurrency) = granted(&cursor, kind, concurrency);
@@ -173,6 +183,7 @@ impl Opening<'_> {
             cursor: shared(cursor),
             kind,
             concurrency,
+            updates_in_place: self.asked.updates_in_place(),
             closes_at_end: self.asked.closes_at_end() && kind == ApiKind::FastForward,
             name: None,
             buffer: FetchBuffer::default(),
@@ -229,7 +240,7 @@ fn granted(
 /// The columns of an open cursor, and where they come from.
 pub(super) fn describe(run: &mut Run<'_>, cursor: &Cursor) -> Result<(), Stop> {
     let mut columns = cursor.open.as_ref().map(|open| open.columns.clone()).unwrap_or_default();
-    let origins = origins(run, &cursor.plan, columns.len())?;
+    let origins = origins(&cursor.plan, &columns);
     columns.push(row_status());
     run.output.columns(&columns)?;
     run.output.origins(&origins)?;

@@ -21,6 +21,7 @@ const FETCHES: i64 = 0x2000;
 const CLOSES: i64 = 0x4000;
 const CONCURRENCIES: i64 = 0x0F;
 const DIRECT: i64 = 0x2000;
+const IN_PLACE: i64 = 0x4000;
 /// Only what is accepted is granted.
 const CHECKED: i64 = 0x8000;
 /// From a kind to the bit that accepts it.
@@ -86,6 +87,10 @@ impl Asked {
 
     pub(super) fn closes_at_end(self) -> bool {
         self.scroll & CLOSES != 0
+    }
+
+    pub(super) fn updates_in_place(self) -> bool {
+        self.concurrency & IN_PLACE != 0
     }
 
     /// Is a text that no cursor can be opened over run without one?

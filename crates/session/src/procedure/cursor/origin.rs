@@ -1,67 +1,78 @@
 //! Where the columns of a cursor come from: clients change rows by the names of these columns.
 
-use extentdb_engine::model::{ObjectBody, TableModel};
-use extentdb_tsql::syntax::{Column, ExprKind, QueryBody, SelectItem};
+use extentdb_tsql::syntax::{
+    Column, ExprKind, ObjectName, QueryBody, Select, SelectItem, TableSourceKind,
+};
 
-use extentdb_connection::cause::Cause;
-use extentdb_connection::cursor::{CursorPlan, CursorTable};
-use extentdb_connection::output::{ColumnOrigin, Origins};
-use extentdb_connection::step::Run;
+use extentdb_connection::cursor::CursorPlan;
+use extentdb_connection::output::{ColumnInfo, ColumnOrigin, Origins};
 
-/// The origins of `count` columns and of the one that says whether a row was there.
-pub(super) fn origins(
-    run: &mut Run<'_>,
-    plan: &CursorPlan,
-    count: usize,
-) -> Result<Origins, Cause> {
-    let nothing = Origins {
-        table: Vec::new(),
-        columns: with_status(vec![ColumnOrigin::Expression; count]),
+/// The origins of columns, and of the one after them that says whether a row was there. Names of a
+/// table are as the query has them.
+pub(super) fn origins(plan: &CursorPlan, columns: &[ColumnInfo]) -> Origins {
+    let select = match &plan.query.body {
+        QueryBody::Select(select) => Some(&**select),
+        _ => None,
     };
-    let Some(table) = &plan.table else { return Ok(nothing) };
-    let Some(found) = run.connection.readable(&table.name)? else { return Ok(nothing) };
-    let ObjectBody::Table(model) = &found.object.body else { return Ok(nothing) };
-    let columns = columns(plan, table, model);
-    if columns.len() != count {
-        return Ok(nothing);
-    }
-    let parts = [found.database.name(), &found.schema_name(), found.shown_name()];
-    let parts = parts.map(str::to_owned).to_vec();
-    Ok(Origins { table: parts, columns: with_status(columns) })
-}
-
-fn with_status(mut columns: Vec<ColumnOrigin>) -> Vec<ColumnOrigin> {
-    columns.push(ColumnOrigin::RowStatus);
-    columns
-}
-
-fn columns(plan: &CursorPlan, table: &CursorTable, model: &TableModel) -> Vec<ColumnOrigin> {
-    let QueryBody::Select(select) = &plan.query.body else { return Vec::new() };
-    let origin = |name: &str| {
-        let own = model.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
-        match own {
-            Some(column) => ColumnOrigin::Column {
-                name: column.name.clone(),
-                is_key: table.key.iter().any(|key| key.name == column.name),
-            },
-            None => ColumnOrigin::Expression,
+    let table = select.and_then(one_table);
+    let names = select.map(|select| names(select, columns)).unwrap_or_default();
+    let key = plan.table.as_ref().map(|table| table.key.as_slice()).unwrap_or_default();
+    let origin = |(name, column): (String, &ColumnInfo)| match table {
+        Some(_) if !column.is_computed => {
+            let is_key = key.iter().any(|key| key.name.eq_ignore_ascii_case(&name));
+            ColumnOrigin::Column { name, is_key }
         }
+        _ => ColumnOrigin::Expression,
     };
-    let mut columns = Vec::new();
+    let mut origins: Vec<_> = names.into_iter().zip(columns).map(origin).collect();
+    origins.resize(columns.len(), ColumnOrigin::Expression);
+    origins.push(ColumnOrigin::RowStatus);
+    Origins {
+        table: table.map(parts).unwrap_or_default(),
+        columns: origins,
+    }
+}
+
+/// The one table or view that is read.
+fn one_table(select: &Select) -> Option<&ObjectName> {
+    let [source] = select.from.as_slice() else { return None };
+    match &source.kind {
+        TableSourceKind::Table(reference) => Some(&reference.name),
+        _ => None,
+    }
+}
+
+/// Database, schema and name, as far as they are written.
+fn parts(name: &ObjectName) -> Vec<String> {
+    let parts = [name.database(), name.schema(), Some(&name.name)];
+    parts.into_iter().flatten().map(|part| part.text.to_string()).collect()
+}
+
+/// Names of the columns in their table, which an alias hides.
+fn names(select: &Select, columns: &[ColumnInfo]) -> Vec<String> {
+    let stars = select.items.iter().filter(|item| matches!(item, SelectItem::Star { .. })).count();
+    let values = select.items.len() - stars;
+    // A star stands for the columns that no item gives; with two stars their names are not hidden.
+    let expanded = if stars == 1 { columns.len().saturating_sub(values) } else { 0 };
+    let mut names = Vec::new();
     for item in &select.items {
         match item {
             SelectItem::Star { .. } => {
-                columns.extend(model.columns.iter().map(|column| origin(&column.name)));
+                let own = columns.iter().skip(names.len()).take(expanded);
+                names.extend(own.map(|column| column.name.clone()));
             }
-            SelectItem::Value { value, .. } => columns.push(match &value.kind {
+            SelectItem::Value { value, .. } => names.push(match &value.kind {
                 ExprKind::Column(column) => match &column.column {
-                    Column::Named(name) => origin(&name.text),
-                    Column::Pseudo(_) => ColumnOrigin::Expression,
+                    Column::Named(name) => name.text.to_string(),
+                    Column::Pseudo(_) => String::new(),
                 },
-                _ => ColumnOrigin::Expression,
+                _ => String::new(),
             }),
             SelectItem::Assign(_) => {}
         }
     }
-    columns
+    if stars > 1 {
+        return columns.iter().map(|column| column.name.clone()).collect();
+    }
+    names
 }

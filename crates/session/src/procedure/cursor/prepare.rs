@@ -5,7 +5,7 @@ use super::option::Asked;
 use super::{Caller, Finished, Given, returned, shared};
 use crate::procedure::execute_sql::text_argument;
 use crate::procedure::parameters;
-use crate::statement::cursor::{CursorKind, cursor_of, failed};
+use crate::statement::cursor::{ByValues, CursorKind, cursor_of, failed};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::cursor::{CursorModel, OpenCursor};
 use extentdb_connection::frame::Frame;
@@ -25,6 +25,7 @@ fn statement_of(arguments: &[Argument], declarations: usize) -> Result<Statement
     Ok(Statement {
         declarations: declared.unwrap_or_default(),
         text: text_argument(arguments, declarations + 1, "@stmt")?,
+        is_call: false,
     })
 }
 
@@ -65,6 +66,7 @@ fn describe_prepared(run: &mut Run<'_>, statement: &Statement, asked: Asked) -> 
         is_scrollable: true,
         is_read_only: false,
         updatable: Vec::new(),
+        by_values: ByValues::Allowed,
     };
     let mut cursor = cursor_of(run, &frame, &shared(query), kind)?;
     let columns = query::columns_of(run, &frame, &cursor.plan.query)?;

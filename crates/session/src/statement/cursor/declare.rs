@@ -6,7 +6,7 @@ use extentdb_tsql::syntax::{
     CursorAccess, CursorDefinition, CursorOption, DeclareCursor, Query, VariableName,
 };
 
-use super::row_key::{KeyedQuery, keyed};
+use super::row_key::{ByValues, KeyedQuery, keyed};
 use super::{failed, shared};
 use crate::statement::Compiled;
 use extentdb_connection::cursor::{Cursor, CursorModel, CursorPlan};
@@ -89,6 +89,7 @@ impl Definition {
             is_scrollable: self.is_scrollable(),
             is_read_only: false,
             updatable,
+            by_values: ByValues::Refused,
         };
         cursor_of(run, frame, &self.query, kind)
     }
@@ -103,6 +104,7 @@ pub(crate) struct CursorKind {
     pub(crate) is_read_only: bool,
     /// The columns of FOR UPDATE OF.
     pub(crate) updatable: Vec<String>,
+    pub(crate) by_values: ByValues,
 }
 
 /// A cursor over a query, with the values that variables have now. The query is bound once, so that
@@ -115,7 +117,7 @@ pub(crate) fn cursor_of(
 ) -> Result<Cursor, Stop> {
     Prepared::bind(run, frame, |binder: &mut Binder<'_>| binder.statement(query))?;
     let is_keyed = kind.model != CursorModel::Static;
-    let found = if is_keyed { keyed(run, frame, query)? } else { None };
+    let found = if is_keyed { keyed(run, frame, query, kind.by_values)? } else { None };
     let (keyed, table) = match found {
         Some(KeyedQuery { query, table }) => (Arc::new(query), Some(table)),
         None => (query.clone(), None),

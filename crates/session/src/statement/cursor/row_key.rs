@@ -25,6 +25,13 @@ use extentdb_connection::query::Prepared;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::Stop;
 
+/// May all columns of a table without unique index be its key?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ByValues {
+    Allowed,
+    Refused,
+}
+
 /// A query that also reads the key of its table.
 pub(super) struct KeyedQuery {
     pub(super) query: Query,
@@ -43,13 +50,17 @@ pub(super) fn keyed(
     run: &mut Run<'_>,
     frame: &Frame,
     query: &Query,
+    by_values: ByValues,
 ) -> Result<Option<KeyedQuery>, Stop> {
     let Some(select) = plain_select(query) else { return Ok(None) };
     let [source] = select.from.as_slice() else { return Ok(None) };
     let TableSourceKind::Table(reference) = &source.kind else { return Ok(None) };
     let Some(found) = run.connection.readable(&reference.name)? else { return Ok(None) };
     let ObjectBody::Table(model) = &found.object.body else { return Ok(None) };
-    let Some(key) = key_of(model) else { return Ok(None) };
+    let unique = key_of(model);
+    let is_unique = unique.is_some();
+    let all = || if by_values == ByValues::Allowed { all_columns(model) } else { None };
+    let Some(key) = unique.or_else(all) else { return Ok(None) };
     let qualifier = match &source.alias {
         Some(alias) => quoted(&alias.name.text),
         None => reference.name.to_string(),
@@ -67,7 +78,7 @@ pub(super) fn keyed(
     if query.to_string().contains("OVER (") || Prepared::bind(run, frame, bind).is_err() {
         return Ok(None);
     }
-    let table = CursorTable { name: reference.name.clone(), qualifier, key };
+    let table = CursorTable { name: reference.name.clone(), qualifier, key, is_unique };
     Ok(Some(KeyedQuery { query: keyed, table }))
 }
 
@@ -99,6 +110,18 @@ fn key_of(table: &TableModel) -> Option<Vec<KeyColumn>> {
             Some(KeyColumn { name: column.name.clone(), ty: column.ty? })
         })
         .collect()
+}
+
+/// All columns, where each can be compared.
+fn all_columns(table: &TableModel) -> Option<Vec<KeyColumn>> {
+    let column = |column: &extentdb_engine::model::Column| {
+        let ty = column.ty.filter(|ty| {
+            use SqlType::{Image, NText, SqlVariant, Text, Udt, Xml};
+            !matches!(ty, Text { .. } | NText { .. } | Image | Xml | SqlVariant | Udt { .. })
+        });
+        ty.map(|ty| KeyColumn { name: column.name.clone(), ty })
+    };
+    table.columns.iter().map(column).collect()
 }
 
 pub(crate) fn quoted(name: &str) -> String {
@@ -193,7 +216,7 @@ pub(in crate::statement) fn current_row_filter(
         })?;
         (own.plan.clone(), row)
     };
-    let Some(table) = &plan.table else {
+    let Some(table) = plan.table.as_ref().filter(|table| table.is_unique) else {
         return Err(failed(16_929, "The cursor is READ ONLY.").into());
     };
     verify_target(run, table, target)?;
