@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::sync::{Arc, Mutex};
+use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_types::Datum;
 
 use crate::cursor::SharedCursor;
@@ -109,6 +109,11 @@ impl ApiCursors {
     /// The cursor of a handle.
     pub fn named(&self, handle: i64) -> Option<SharedApiCursor> {
         self.by_handle.get(&i32::try_from(handle).ok()?).cloned()
+    }
+
+    /// The cursors behind all handles.
+    pub fn cursors(&self) -> impl Iterator<Item = SharedCursor> {
+        self.by_handle.values().map(|api| lock(api).cursor.clone())
     }
 
     /// Takes a cursor out.

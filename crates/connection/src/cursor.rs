@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::sync::{Arc, Mutex};
+use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_tsql::syntax::{ObjectName, Query};
 use extentdb_types::{Datum, SqlType};
 
@@ -115,6 +115,16 @@ pub struct Cursors {
     pub rows: i32,
     /// Those that the client has opened by calls.
     pub api: ApiCursors,
+}
+
+impl Cursors {
+    /// Closes all but local ones, at the end of a transaction.
+    pub fn close_all(&self) {
+        let global = self.global.values().flatten().cloned();
+        for cursor in global.chain(self.api.cursors()) {
+            lock(&cursor).open = None;
+        }
+    }
 }
 
 impl Cursor {

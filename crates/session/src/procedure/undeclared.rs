@@ -9,9 +9,9 @@ use extentdb_sysview::property;
 use extentdb_tsql::lexer::tokens;
 use extentdb_tsql::syntax::{
     Column, ColumnName, Condition, ConditionKind, DeclarationKind, Dml, DmlFilter, Executed, Expr,
-    ExprKind, Insert, InsertSource, ObjectName, ProcedureName, Query, QueryBody, Select,
-    SelectItem, SetItem, Statement, StatementKind, TableReference, TableSource, TableSourceKind,
-    Target, TargetKind, Update,
+    ExprKind, Insert, InsertSource, ObjectName, ParameterType, ProcedureName, Query, QueryBody,
+    Select, SelectItem, SetItem, Statement, StatementKind, TableReference, TableSource,
+    TableSourceKind, Target, TargetKind, Update,
 };
 use extentdb_tsql::token::TokenKind;
 use extentdb_tsql::{Options, parse};
@@ -19,11 +19,12 @@ use extentdb_types::{Datum, SqlType};
 
 use super::describe::{Kind, tds_length, tds_type_of};
 use super::given::Given;
+use super::stored::procedure_of;
 use super::{Finished, parameters};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::{Frame, Variable, variable_named};
-use extentdb_connection::objects::{DEFAULT_SCHEMA, object_name};
+use extentdb_connection::objects::DEFAULT_SCHEMA;
 use extentdb_connection::output::{ColumnInfo, Scope, StatementCode};
 use extentdb_connection::pending_load;
 use extentdb_connection::query::{Prepared, column_infos};
@@ -58,7 +59,7 @@ struct TableTypeName {
 }
 
 /// System type of tables.
-const TABLE_TYPE: u8 = 243;
+const TABLE_TYPE: i32 = 243;
 
 /// What looks through a text.
 struct Search<'r, 'o> {
@@ -188,26 +189,25 @@ impl Search<'_, '_> {
         Ok(())
     }
 
+    /// The parameters of a procedure: those of tables are in its text alone.
     fn parameter_types(&mut self, name: &ObjectName) -> Result<Vec<(String, Suggested)>, Cause> {
-        let found = self.run.connection.readable(name)?;
-        let database = found.as_ref().map(|found| found.database.name().to_owned());
-        let module = found.as_ref().and_then(|found| found.object.module());
-        let parameters = module.map(|module| &*module.parameters).unwrap_or_default();
-        let named = parameters.iter().filter(|own| !own.column.name.is_empty());
-        let suggested = |own: &extentdb_engine::model::Column| match &own.user_type {
-            Some(name) if own.xtype == TABLE_TYPE => {
-                let name = object_name(name);
-                Some(Suggested::Table(TableTypeName {
-                    database: database.clone().unwrap_or_default(),
-                    schema: name.schema().map_or(DEFAULT_SCHEMA, |it| &it.text).to_owned(),
-                    name: name.name.text.to_string(),
-                }))
-            }
-            _ => own.ty.map(Suggested::Value),
+        let Some(found) = self.run.connection.readable(name)? else { return Ok(Vec::new()) };
+        let Some(module) = found.object.module() else { return Ok(Vec::new()) };
+        let named = module.parameters.iter().filter(|own| !own.column.name.is_empty());
+        let value = |own: &extentdb_engine::model::Parameter| {
+            Some((own.column.name.clone(), Suggested::Value(own.column.ty?)))
         };
-        Ok(named
-            .filter_map(|own| Some((own.column.name.clone(), suggested(&own.column)?)))
-            .collect())
+        let mut types: Vec<_> = named.filter_map(value).collect();
+        let text = module.text.as_deref().unwrap_or_default();
+        for (place, parameter, ty) in table_parameters(text) {
+            let suggested = Suggested::Table(TableTypeName {
+                database: found.database.name().to_owned(),
+                schema: ty.schema().map_or(DEFAULT_SCHEMA, |it| &it.text).to_owned(),
+                name: ty.name.text.to_string(),
+            });
+            types.insert(place.min(types.len()), (parameter, suggested));
+        }
+        Ok(types)
     }
 
     /// The columns of a target that take values, or those that are named.
@@ -408,6 +408,19 @@ impl Search<'_, '_> {
     }
 }
 
+/// The parameters of a procedure that are tables: their positions, names and types.
+fn table_parameters(text: &str) -> Vec<(usize, String, ObjectName)> {
+    let Ok(script) = parse(text, Options::default()) else { return Vec::new() };
+    let Some(procedure) = procedure_of(&script.statements) else { return Vec::new() };
+    let parameters = procedure.parameters.iter().enumerate();
+    let tables = parameters.filter(|(_, parameter)| parameter.is_readonly);
+    let named = tables.filter_map(|(place, parameter)| match &parameter.data_type {
+        ParameterType::Type(ty) => Some((place, parameter.name.text.to_string(), ty.name.clone())),
+        ParameterType::Cursor => None,
+    });
+    named.collect()
+}
+
 /// The tables that a change reads: those of FROM, or the target.
 fn sources(target: &Target, from: &[TableSource]) -> Vec<TableSource> {
     if !from.is_empty() {
@@ -461,7 +474,7 @@ type Tell = fn(&Parameter<'_>) -> Datum<'static>;
 
 const NULL: Tell = |_| Datum::Null;
 const FALSE: Tell = |_| Datum::Bit(false);
-const TABLE_TYPE_ID: Datum<'static> = Datum::Int(TABLE_TYPE as i32);
+const TABLE_TYPE_ID: Datum<'static> = Datum::Int(TABLE_TYPE);
 
 /// Names, types, nullability and values of the answer.
 const ANSWER: [(&str, Kind, bool, Tell); 24] = [

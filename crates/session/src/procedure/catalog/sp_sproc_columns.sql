@@ -10,7 +10,16 @@ SELECT CAST(DB_NAME() AS nvarchar(128)) AS PROCEDURE_QUALIFIER, s.name AS PROCED
     CAST(ty.radix AS smallint) AS RADIX, CAST(CASE WHEN c.parameter_id = 0 AND o.type = 'P' THEN 0 ELSE 1 END AS smallint) AS NULLABLE, CAST(NULL AS varchar(254)) AS REMARKS, CAST(NULL AS nvarchar(4000)) AS COLUMN_DEF,
     CAST(ty.sql_type AS smallint) AS SQL_DATA_TYPE, CAST(ty.sub AS smallint) AS SQL_DATETIME_SUB,
     CAST(CASE WHEN ty.id IN (167, 175, 231, 239, 165, 173) THEN CASE WHEN c.max_length = -1 THEN 0 ELSE c.max_length END WHEN ty.id IN (34, 35, 99) THEN ty.bytes END AS int) AS CHAR_OCTET_LENGTH,
-    CAST(c.parameter_id AS int) AS ORDINAL_POSITION, CAST(CASE WHEN c.parameter_id = 0 AND o.type = 'P' THEN 'NO' ELSE 'YES' END AS varchar(254)) AS IS_NULLABLE, CAST(CASE WHEN c.parameter_id = 0 AND o.type = 'P' THEN ty.ss_not_null ELSE ty.ss END AS tinyint) AS SS_DATA_TYPE
+    CAST(c.parameter_id AS int) AS ORDINAL_POSITION, CAST(CASE WHEN c.parameter_id = 0 AND o.type = 'P' THEN 'NO' ELSE 'YES' END AS varchar(254)) AS IS_NULLABLE,
+--new    CAST(NULL AS nvarchar(128)) AS SS_TYPE_CATALOG_NAME,
+--new    CAST(NULL AS nvarchar(128)) AS SS_TYPE_SCHEMA_NAME,
+--new    CAST(NULL AS nvarchar(128)) AS SS_UDT_CATALOG_NAME,
+--new    CAST(NULL AS nvarchar(128)) AS SS_UDT_SCHEMA_NAME,
+--new    CAST(NULL AS nvarchar(4000)) AS SS_UDT_ASSEMBLY_TYPE_NAME,
+--new    CAST(NULL AS nvarchar(128)) AS SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
+--new    CAST(NULL AS nvarchar(128)) AS SS_XML_SCHEMACOLLECTION_SCHEMA_NAME,
+--new    CAST(NULL AS nvarchar(128)) AS SS_XML_SCHEMACOLLECTION_NAME,
+    CAST(CASE WHEN c.parameter_id = 0 AND o.type = 'P' THEN ty.ss_not_null ELSE ty.ss END AS tinyint) AS SS_DATA_TYPE
 FROM (
     SELECT object_id, parameter_id, name, system_type_id, user_type_id, max_length, [precision], scale, is_output FROM sys.parameters
     UNION ALL
