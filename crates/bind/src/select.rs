@@ -192,7 +192,7 @@ impl Binder<'_> {
     fn is_identity(&self, column: &extentdb_expr::Scalar) -> bool {
         let sources = self.scopes.last().map(|scope| scope.sources.as_slice()).unwrap_or_default();
         let mut own = sources.iter().flat_map(|source| source.columns.iter());
-        let ids: Vec<_> = column.places().into_iter().collect();
+        let ids: Vec<_> = column.places().collect();
         own.any(|own| own.is_identity && ids == [own.column.id])
     }
 

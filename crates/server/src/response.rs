@@ -168,7 +168,8 @@ impl Output for Response<'_> {
         if self.has_no_metadata {
             return Ok(());
         }
-        let tables = if origins.table.is_empty() { &[][..] } else { &[origins.table.clone()] };
+        let tables =
+            if origins.table.is_empty() { &[][..] } else { std::slice::from_ref(&origins.table) };
         let columns = origins.columns.iter().zip(self.columns.iter()).zip(1_u64..);
         let columns: Vec<_> =
             columns.map(|((origin, column), at)| wire_origin(origin, column, at)).collect();

@@ -24,7 +24,7 @@ mod option;
 mod origin;
 mod prepare;
 
-use extentdb_base::sync::{Arc, lock};
+use extentdb_base::sync::lock;
 use extentdb_types::{Datum, SqlType};
 
 use super::given::Given;
@@ -121,9 +121,4 @@ fn row_count(cursor: &ApiCursor) -> i32 {
         Some(_) => -1,
         None => 0,
     }
-}
-
-/// A text that several runs share.
-fn shared<T>(value: T) -> Arc<T> {
-    Arc::new(value)
 }

@@ -1,8 +1,10 @@
 //! sp_cursorprepare, sp_cursorexecute, sp_cursorprepexec: cursors over prepared statements.
 
+use extentdb_base::sync::Arc;
+
 use super::open::{Opening, Places, describe, query_of};
 use super::option::Asked;
-use super::{Caller, Finished, Given, returned, shared};
+use super::{Caller, Finished, Given, returned};
 use crate::procedure::execute_sql::text_argument;
 use crate::procedure::parameters;
 use crate::statement::cursor::{ByValues, CursorKind, cursor_of, failed};
@@ -68,7 +70,7 @@ fn describe_prepared(run: &mut Run<'_>, statement: &Statement, asked: Asked) -> 
         updatable: Vec::new(),
         by_values: ByValues::Allowed,
     };
-    let mut cursor = cursor_of(run, &frame, &shared(query), kind)?;
+    let mut cursor = cursor_of(run, &frame, &Arc::new(query), kind)?;
     let columns = query::columns_of(run, &frame, &cursor.plan.query)?;
     cursor.open = Some(OpenCursor { columns, rows: Vec::new(), position: 0, is_missing: false });
     describe(run, &cursor)?;
