@@ -73,6 +73,7 @@ abstract class Jdbc {
         check("error", this::error);
         check("cancel", this::cancel);
         check("many", this::many);
+        check("cursors", this::cursors);
     }
 
     static Object ask(Connection connection, String text) throws SQLException {
@@ -277,6 +278,42 @@ abstract class Jdbc {
             connection.commit();
             expect(ask(connection, "SELECT SUM(n) FROM #saved"), 5);
             return 5;
+        }
+    }
+
+    /** Cursors of the server: moved, and changed through. */
+    Object cursors() throws Exception {
+        try (Connection connection = connect(false)) {
+            execute(connection, "CREATE TABLE #kept (id int PRIMARY KEY, name varchar(10))");
+            execute(connection, "INSERT #kept VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e')");
+            try (Statement statement = connection.createStatement(
+                    ResultSet.TYPE_SCROLL_INSENSITIVE, ResultSet.CONCUR_READ_ONLY)) {
+                statement.setFetchSize(2);
+                ResultSet rows = statement.executeQuery("SELECT id, name FROM #kept ORDER BY id");
+                expect(rows.last() ? rows.getInt(1) : null, 5);
+                expect(rows.previous() ? rows.getInt(1) : null, 4);
+                expect(rows.absolute(2) ? rows.getInt(1) : null, 2);
+                expect(rows.relative(-1) ? rows.getInt(1) : null, 1);
+                expect(rows.absolute(-2) ? rows.getInt(1) : null, 4);
+            }
+            try (Statement statement = connection.createStatement(
+                    ResultSet.TYPE_SCROLL_SENSITIVE, ResultSet.CONCUR_UPDATABLE)) {
+                ResultSet rows = statement.executeQuery("SELECT id, name FROM #kept ORDER BY id");
+                rows.absolute(2);
+                rows.updateString("name", "changed");
+                rows.updateRow();
+                rows.next();
+                rows.deleteRow();
+                rows.moveToInsertRow();
+                rows.updateInt("id", 9);
+                rows.updateString("name", "new");
+                rows.insertRow();
+                rows.moveToCurrentRow();
+                expect(rows.last() ? rows.getInt(1) : null, 9);
+            }
+            expect(ask(connection, "SELECT name FROM #kept WHERE id = 2"), "changed");
+            expect(ask(connection, "SELECT SUM(id) FROM #kept"), 21);
+            return "scrolled, updated, deleted, inserted";
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Output {
     pub column: Column,
     /// An expression, not a column of a table.
     pub is_computed: bool,
+    /// The identity column of a table.
+    pub is_identity: bool,
 }
 
 /// A query with what it gives.
@@ -170,7 +172,12 @@ impl Binder<'_> {
                     _ => a.column.is_nullable || b.column.is_nullable,
                 };
                 let column = self.new_column(*ty, is_nullable);
-                Output { name: a.name.clone(), column, is_computed: true }
+                Output {
+                    name: a.name.clone(),
+                    column,
+                    is_computed: true,
+                    is_identity: false,
+                }
             })
             .collect();
         let columns: Vec<Column> = outputs.iter().map(|it| it.column.clone()).collect();

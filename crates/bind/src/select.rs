@@ -181,11 +181,20 @@ impl Binder<'_> {
                 let id = self.staged(&scalar, place.stage);
                 let column = Column { id, ty: scalar.ty(), is_nullable: scalar.is_nullable() };
                 let is_computed = !matches!(value.kind, ExprKind::Column(_));
-                outputs.push(Output { name, column, is_computed });
+                let is_identity = !is_computed && self.is_identity(&scalar);
+                outputs.push(Output { name, column, is_computed, is_identity });
             }
             SelectItem::Assign(_) => return Err(Cause::AssignsAndReturns.at(Span::default())),
         }
         Ok(())
+    }
+
+    /// Is it the identity column of a table?
+    fn is_identity(&self, column: &extentdb_expr::Scalar) -> bool {
+        let sources = self.scopes.last().map(|scope| scope.sources.as_slice()).unwrap_or_default();
+        let mut own = sources.iter().flat_map(|source| source.columns.iter());
+        let ids: Vec<_> = column.places().collect();
+        own.any(|own| own.is_identity && ids == [own.column.id])
     }
 
     /// `*`, or `source.*`.
@@ -211,6 +220,7 @@ impl Binder<'_> {
                 name: own.name.clone(),
                 column: own.column.clone(),
                 is_computed: false,
+                is_identity: own.is_identity,
             }));
         }
         match qualifier {
@@ -317,7 +327,12 @@ impl Binder<'_> {
         let id = self.new_id();
         let column = Column { id, ty: value.ty(), is_nullable: value.is_nullable() };
         let relation = stage.upon(Relation::Row).computing(vec![Computed { id, value }]);
-        let outputs = vec![Output { name: String::new(), column, is_computed: true }];
+        let outputs = vec![Output {
+            name: String::new(),
+            column,
+            is_computed: true,
+            is_identity: false,
+        }];
         Ok(BoundQuery { relation, outputs })
     }
 

@@ -53,7 +53,12 @@ impl Binder<'_> {
         let column: Column = self.new_column(SqlType::NVarChar { len: None, collation }, true);
         let text = TextQuery { items, form, column: column.clone() };
         let relation = Relation::Text { input: Box::new(bound.relation), text: Box::new(text) };
-        let outputs = vec![Output { name: name.to_owned(), column, is_computed: true }];
+        let outputs = vec![Output {
+            name: name.to_owned(),
+            column,
+            is_computed: true,
+            is_identity: false,
+        }];
         Ok(BoundQuery { relation, outputs })
     }
 }

@@ -84,6 +84,7 @@ pub struct Connection {
     /// What views show of it.
     pub notes: Arc<Mutex<Notes>>,
     is_interrupted: Arc<AtomicBool>,
+    is_message_ended: AtomicBool,
 }
 
 /// Ends the request at hand of a connection.
@@ -161,6 +162,7 @@ impl Connection {
             nesting: 0,
             notes,
             is_interrupted: Arc::default(),
+            is_message_ended: AtomicBool::default(),
         };
         connection.entered(&wanted, &own)
     }
@@ -251,9 +253,20 @@ impl Connection {
     /// request can be interrupted.
     pub fn begin_request(&self) {
         self.is_interrupted.store(false, Ordering::SeqCst);
+        self.is_message_ended.store(false, Ordering::SeqCst);
         if !self.is_killed() {
             self.session.handle().cancellation().clear();
         }
+    }
+
+    /// No more calls of this message are run.
+    pub fn end_message(&self) {
+        self.is_message_ended.store(true, Ordering::SeqCst);
+    }
+
+    /// Has an error ended the message?
+    pub fn is_message_ended(&self) -> bool {
+        self.is_message_ended.load(Ordering::SeqCst)
     }
 
     /// Puts the session back to what it was at the login.

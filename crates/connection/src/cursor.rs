@@ -11,10 +11,11 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::sync::{Arc, Mutex};
+use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_tsql::syntax::{ObjectName, Query};
 use extentdb_types::{Datum, SqlType};
 
+use crate::api_cursor::ApiCursors;
 use crate::output::ColumnInfo;
 use crate::variable::Variable;
 
@@ -47,6 +48,9 @@ pub struct CursorTable {
     pub qualifier: String,
     /// Columns of a unique index: the last ones of the rows that are read.
     pub key: Vec<KeyColumn>,
+    /// Without a unique index all columns are the key: rows that are alike are not told apart, and
+    /// one of them is changed.
+    pub is_unique: bool,
 }
 
 /// What a cursor is.
@@ -109,6 +113,18 @@ pub struct Cursors {
     pub fetch_status: i32,
     /// `@@CURSOR_ROWS`
     pub rows: i32,
+    /// Those that the client has opened by calls.
+    pub api: ApiCursors,
+}
+
+impl Cursors {
+    /// Closes all but local ones, at the end of a transaction.
+    pub fn close_all(&self) {
+        let global = self.global.values().flatten().cloned();
+        for cursor in global.chain(self.api.cursors()) {
+            lock(&cursor).open = None;
+        }
+    }
 }
 
 impl Cursor {

@@ -5,6 +5,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
 )]
 
+pub mod api_cursor;
 pub mod app_lock;
 pub mod cause;
 pub mod compiled_texts;
@@ -51,7 +52,8 @@ pub use hooks::{Hooks, NoHooks, ShutdownMode};
 pub use message::Message;
 pub use options::{IdentityInsert, SetOptions};
 pub use output::{
-    ColumnInfo, Discard, Done, Environment, Gone, Output, OutputValue, Scope, StatementCode,
+    ColumnInfo, ColumnOrigin, Discard, Done, Environment, Gone, Origins, Output, OutputValue,
+    Scope, StatementCode,
 };
 pub use password::{PasswordHash, PasswordWeakness, verify_strength};
 pub use pending_load::BulkRows;

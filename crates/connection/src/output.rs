@@ -29,6 +29,34 @@ pub struct ColumnInfo {
     pub is_nullable: bool,
     /// An expression, not a column of a table.
     pub is_computed: bool,
+    /// The identity column of a table.
+    pub is_identity: bool,
+}
+
+/// Where a column of a cursor comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnOrigin {
+    /// A column of the cursor's table.
+    Column {
+        /// Its name there.
+        name: String,
+        /// Is it part of the key that rows are found by?
+        is_key: bool,
+    },
+    /// An expression, or a column of a cursor that nothing is changed through.
+    Expression,
+    /// Whether the row was there: added by the server.
+    RowStatus,
+}
+
+/// Where the columns of a cursor come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origins {
+    /// Database, schema and name of the cursor's table; empty for a cursor that nothing is changed
+    /// through.
+    pub table: Vec<String>,
+    /// In the order of the columns.
+    pub columns: Vec<ColumnOrigin>,
 }
 
 /// What ended with a [`Done`].
@@ -123,9 +151,11 @@ pub enum Environment {
     Reset,
 }
 
-/// An output parameter of a procedure that the client called.
+/// An output parameter of a procedure that the client called, or the value of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputValue {
+    /// The value of a function.
+    pub is_function: bool,
     /// Position among the parameters, from 0.
     pub ordinal: u16,
     /// Name as the client sent it; may be empty.
@@ -141,6 +171,11 @@ pub struct OutputValue {
 pub trait Output {
     /// A result begins.
     fn columns(&mut self, _columns: &[ColumnInfo]) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    /// Where its columns come from: of cursors, after their columns.
+    fn origins(&mut self, _origins: &Origins) -> Result<(), Gone> {
         Ok(())
     }
 

@@ -11,6 +11,8 @@ pub struct Statement {
     pub declarations: String,
     /// Its text.
     pub text: String,
+    /// The text is the name of a procedure, and values are its arguments.
+    pub is_call: bool,
 }
 
 /// The prepared statements of a connection.

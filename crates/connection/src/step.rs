@@ -146,6 +146,11 @@ impl<'r> Run<'r> {
         count: Option<u64>,
         is_error: bool,
     ) -> Result<(), Stop> {
+        // Under NOCOUNT a procedure tells of its results alone.
+        let is_told = is_error || code == StatementCode::Select || scope != Scope::Procedure;
+        if self.connection.options.nocount && !is_told {
+            return Ok(());
+        }
         let in_transaction = self.connection.is_in_transaction();
         let count = count.filter(|_| !self.connection.options.nocount);
         Ok(self.output.done(Done { scope, code, count, is_error, in_transaction })?)

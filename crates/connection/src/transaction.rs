@@ -88,6 +88,9 @@ impl Connection {
         let descriptor = self.transaction.descriptor;
         self.transaction = TransactionState::default();
         self.end_transaction_locks();
+        if self.options.cursor_close_on_commit {
+            self.cursors.close_all();
+        }
         if descriptor != 0 {
             output.environment(&Environment::Commit { descriptor })?;
         }
@@ -127,6 +130,9 @@ impl Connection {
         self.end_transaction_locks();
         rolled_back.map_err(|error| self.engine_cause(&error))?;
         self.restore_table_variables(kept).map_err(|error| self.engine_cause(&error))?;
+        if self.options.cursor_close_on_commit {
+            self.cursors.close_all();
+        }
         if descriptor != 0 {
             output.environment(&Environment::Rollback { descriptor })?;
         }

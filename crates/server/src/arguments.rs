@@ -16,8 +16,8 @@ pub(crate) struct Requests {
     pub(crate) descriptor: Option<u64>,
 }
 
-/// The procedure whose results may come without the metadata of their columns.
-const KNOWN_COLUMNS: &str = "sp_execute";
+/// The procedures whose results may come without the metadata of their columns.
+const KNOWN_COLUMNS: [&str; 2] = ["sp_execute", "sp_cursorfetch"];
 
 /// Why a message is no request.
 pub(crate) enum Refused {
@@ -69,7 +69,8 @@ fn procedure(call: &RpcCall<'_>, collation: Collation) -> Result<ProcedureCall, 
         call.parameters.iter().zip(1..).map(|(it, at)| argument(it, at, collation)).collect();
     // ODBC asks for none with sp_prepexec, too, and then waits for them: columns are known from an
     // execution before, of which there is none.
-    let has_no_metadata = call.flags.has_no_metadata() && name.eq_ignore_ascii_case(KNOWN_COLUMNS);
+    let has_columns = KNOWN_COLUMNS.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let has_no_metadata = call.flags.has_no_metadata() && has_columns;
     Ok(ProcedureCall { name, arguments: arguments?, has_no_metadata })
 }
 
@@ -232,7 +233,9 @@ mod tests {
     fn metadata_is_left_out_only_where_the_client_has_it() {
         let version = TdsVersion::V7_4;
         let protocol = Protocol::new(version, Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
-        for (name, is_left_out) in [("sp_prepexec", false), ("sp_execute", true)] {
+        for (name, is_left_out) in
+            [("sp_prepexec", false), ("sp_execute", true), ("sp_cursorfetch", true)]
+        {
             let mut body = Vec::new();
             let mut writer = RpcWriter::new(&Headers::default(), version, &mut body);
             writer.call_by_name(name, RpcFlags(0x02)).unwrap();

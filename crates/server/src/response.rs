@@ -11,11 +11,12 @@
 //!   the connection is gone it is told [`Gone`].
 
 use extentdb_session::{
-    ColumnInfo, Done, Environment, Gone, Message, Output, OutputValue, Scope, StatementCode,
+    ColumnInfo, ColumnOrigin, Done, Environment, Gone, Message, Origins, Output, OutputValue,
+    Scope, StatementCode,
 };
 use extentdb_tds::token::{
     self, DoneKind, DoneStatus, EnvChange, MessageKind, ReturnValue, ReturnValueKind,
-    ServerMessage, command,
+    ServerMessage, col_info, command,
 };
 use extentdb_tds::type_info::Nullability;
 use extentdb_tds::{Column, ColumnFlags, Protocol, TokenWriter, TypeInfo};
@@ -163,6 +164,22 @@ impl Output for Response<'_> {
         self.send_if_much()
     }
 
+    fn origins(&mut self, origins: &Origins) -> Result<(), Gone> {
+        if self.has_no_metadata {
+            return Ok(());
+        }
+        let tables =
+            if origins.table.is_empty() { &[][..] } else { std::slice::from_ref(&origins.table) };
+        let columns = origins.columns.iter().zip(self.columns.iter()).zip(1_u64..);
+        let columns: Vec<_> =
+            columns.map(|((origin, column), at)| wire_origin(origin, column, at)).collect();
+        let written = self.writer.table_names(tables);
+        match written.and_then(|()| self.writer.column_info(&columns)) {
+            Ok(()) => self.send_if_much(),
+            Err(error) => self.refuse(&error.to_string()),
+        }
+    }
+
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone> {
         if let Err(error) = self.writer.row(&self.columns, values) {
             return self.refuse(&error.to_string());
@@ -238,7 +255,10 @@ impl Output for Response<'_> {
         let token = ReturnValue {
             ordinal: value.ordinal,
             name: value.name.clone(),
-            kind: ReturnValueKind::Output,
+            kind: match value.is_function {
+                true => ReturnValueKind::Function,
+                false => ReturnValueKind::Output,
+            },
             user_type: 0,
             flags: ColumnFlags(0),
             type_info: TypeInfo::of(value.ty, Nullability::Nullable, &self.protocol),
@@ -254,12 +274,31 @@ impl Output for Response<'_> {
 fn wire_column(column: &ColumnInfo, protocol: &Protocol) -> Column {
     let nullability = if column.is_nullable { Nullability::Nullable } else { Nullability::NotNull };
     let mut wire = Column::of(&column.name, column.ty, nullability, protocol);
-    if column.is_computed {
-        // Of an expression it is known that it cannot be updated.
-        let flags = wire.flags.0 & !ColumnFlags::UPDATEABLE_UNKNOWN.0;
-        wire.flags = ColumnFlags(flags).with(ColumnFlags::COMPUTED);
-    }
+    // Of an expression and of an identity column it is known that they cannot be updated.
+    let kind = match (column.is_computed, column.is_identity) {
+        (true, _) => ColumnFlags::COMPUTED,
+        (false, true) => ColumnFlags::IDENTITY,
+        (false, false) => return wire,
+    };
+    wire.flags = ColumnFlags(wire.flags.0 & !ColumnFlags::UPDATEABLE_UNKNOWN.0).with(kind);
     wire
+}
+
+/// Ordinals have one byte: those of wide results begin again, and clients count for themselves.
+fn wire_origin(origin: &ColumnOrigin, column: &Column, ordinal: u64) -> col_info::ColumnInfo {
+    let (table, status, name) = match origin {
+        ColumnOrigin::Column { name, is_key } => {
+            (1, if *is_key { col_info::KEY } else { 0 }, Some(name))
+        }
+        ColumnOrigin::Expression => (0, col_info::EXPRESSION, None),
+        ColumnOrigin::RowStatus => (0, col_info::EXPRESSION | col_info::HIDDEN, None),
+    };
+    col_info::ColumnInfo {
+        ordinal: ordinal.to_le_bytes()[0],
+        table,
+        status,
+        base_name: name.filter(|name| **name != column.name).cloned(),
+    }
 }
 
 fn code(statement: StatementCode) -> u16 {

@@ -127,6 +127,109 @@ fn a_parameterised_query_is_called_by_number_and_by_name() {
     server.stop().unwrap();
 }
 
+/// Sends a call by number, with whole numbers and texts as arguments.
+fn call(client: &mut Client, id: ProcId, flags: u16, arguments: &[Datum<'_>]) {
+    let protocol = client.protocol();
+    let text = SqlType::NVarChar { len: None, collation: COLLATION };
+    let text = TypeInfo::of(text, Nullability::Nullable, &protocol);
+    let int = TypeInfo::of(SqlType::Int, Nullability::Nullable, &protocol);
+    let mut body = Vec::new();
+    let mut rpc = RpcWriter::new(&Headers::of_transaction(0), protocol.version(), &mut body);
+    rpc.call(id, RpcFlags(flags));
+    for argument in arguments {
+        let (flags, info) = match argument {
+            Datum::NChar(_) => (ParameterFlags(0), &text),
+            _ => (ParameterFlags::OUTPUT, &int),
+        };
+        rpc.parameter("", flags, info, argument).unwrap();
+    }
+    client.send(PacketKind::Rpc, Reset::None, &body);
+}
+
+#[test]
+fn a_cursor_tells_where_its_columns_come_from_and_fetches_without_them() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    client.batch("CREATE TABLE #t (id int IDENTITY PRIMARY KEY, a int); INSERT #t VALUES (7), (8)");
+    let text = Datum::NChar(NText::from_text("SELECT id, a AS b, 1 AS c FROM #t"));
+    let number = Datum::Int;
+    let arguments = [number(0), text, number(1), number(4), number(0)];
+    call(&mut client, ProcId::CursorOpen, 0, &arguments);
+    let opened = client.answer();
+    assert_eq!(
+        opened,
+        [
+            "COLUMNS id int 0x10, b int 0x9, c int 0x20, ROWSTAT int 0x20",
+            "TableNames",
+            "ColumnInfo",
+            "InProcedure 0x11 0xc1 0",
+            "STATUS 0",
+            "VALUE 0  180150001",
+            "VALUE 2  1",
+            "VALUE 3  4",
+            "VALUE 4  2",
+            "Procedure 0x0 0xe0 0",
+        ]
+    );
+    let fetch = |client: &mut Client, kind, flags| {
+        let arguments = [180_150_001, kind, 0, 2].map(Datum::Int);
+        call(client, ProcId::CursorFetch, flags, &arguments);
+    };
+    fetch(&mut client, 2, 0);
+    let rows = ["ROW 1 | 7 | 1 | 1", "ROW 2 | 8 | 1 | 1", "InProcedure 0x11 0xc1 2"];
+    assert_eq!(client.answer()[3..6], rows);
+    fetch(&mut client, 128, 0x02);
+    let body = client.receive().expect("an answer");
+    assert_eq!(body[..4], [0x81, 0xFF, 0xFF, 0xD1], "no columns, then a row");
+    fetch(&mut client, 0x100, 0x02);
+    let info = ["STATUS 0", "VALUE 2  1", "VALUE 3  2", "Procedure 0x0 0xe0 0"];
+    assert_eq!(client.answer(), info);
+    server.stop().unwrap();
+}
+
+#[test]
+fn an_error_that_ends_the_batch_ends_all_calls_of_its_message() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let protocol = client.protocol();
+    let text = SqlType::NVarChar { len: None, collation: COLLATION };
+    let text = TypeInfo::of(text, Nullability::Nullable, &protocol);
+    let mut body = Vec::new();
+    let mut rpc = RpcWriter::new(&Headers::of_transaction(0), protocol.version(), &mut body);
+    for statement in ["SELECT 1 AS a", "DECLARE @n int = CAST('x' AS int)", "SELECT 3 AS c"] {
+        rpc.call(ProcId::ExecuteSql, RpcFlags(0));
+        let value = Datum::NChar(NText::from_text(statement));
+        rpc.parameter("", ParameterFlags(0), &text, &value).unwrap();
+    }
+    client.send(PacketKind::Rpc, Reset::None, &body);
+    let answer = client.answer();
+    assert!(answer.contains(&"ROW 1".to_owned()), "{answer:?}");
+    assert!(answer.iter().any(|line| line.starts_with("Error 245.")), "{answer:?}");
+    assert!(!answer.contains(&"ROW 3".to_owned()), "{answer:?}");
+    assert_eq!(client.batch("SELECT 4 AS d")[1], "ROW 4");
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_function_is_called_as_a_procedure_and_nocount_leaves_statements_out() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    client.batch("CREATE FUNCTION dbo.twice(@a int) RETURNS int AS BEGIN RETURN @a * 2 END");
+    client.batch("CREATE PROCEDURE dbo.quiet AS SET NOCOUNT ON; PRINT 'a'; SELECT 1 AS a");
+    let protocol = client.protocol();
+    let int = TypeInfo::of(SqlType::Int, Nullability::Nullable, &protocol);
+    let mut body = Vec::new();
+    let mut rpc = RpcWriter::new(&Headers::of_transaction(0), protocol.version(), &mut body);
+    rpc.call_by_name("dbo.twice", RpcFlags(0)).unwrap();
+    rpc.parameter("", ParameterFlags(0), &int, &Datum::Int(21)).unwrap();
+    client.send(PacketKind::Rpc, Reset::None, &body);
+    assert_eq!(client.answer(), ["VALUE 0  42", "Procedure 0x0 0xe0 0"]);
+    let quiet = client.batch("EXEC dbo.quiet");
+    let kinds: Vec<&str> = quiet.iter().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(kinds, ["Info", "COLUMNS", "ROW", "InProcedure", "STATUS", "Procedure"]);
+    server.stop().unwrap();
+}
+
 #[test]
 fn xml_can_be_a_parameter() {
     let server = server();

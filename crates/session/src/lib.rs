@@ -18,10 +18,10 @@ mod user_type;
 pub use extentdb_bind::provider::{RequestedColumn, RowBatch, RowProvider, RowStream, push_value};
 pub use extentdb_connection::login;
 pub use extentdb_connection::{
-    Argument, BulkRows, Cause, ColumnInfo, Connection, DefinitionCause, Discard, Done, Effect,
-    Environment, Gone, Hooks, IdentityInsert, Interrupt, Isolation, MemoryLimits, Message, NoHooks,
-    Outcome, Output, OutputValue, PasswordHash, PasswordWeakness, ProcedureCall, ProcedureName,
-    Product, Request, Scope, Server, SetOptions, ShutdownMode, StatementCode, TableArgument,
-    TableRows, TransactionRequest, verify_strength,
+    Argument, BulkRows, Cause, ColumnInfo, ColumnOrigin, Connection, DefinitionCause, Discard,
+    Done, Effect, Environment, Gone, Hooks, IdentityInsert, Interrupt, Isolation, MemoryLimits,
+    Message, NoHooks, Origins, Outcome, Output, OutputValue, PasswordHash, PasswordWeakness,
+    ProcedureCall, ProcedureName, Product, Request, Scope, Server, SetOptions, ShutdownMode,
+    StatementCode, TableArgument, TableRows, TransactionRequest, verify_strength,
 };
 pub use run::run;

@@ -3,7 +3,8 @@
 //! | procedure | where |
 //! |---|---|
 //! | sp_executesql | `execute_sql.rs` |
-//! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
+//! | sp_prepare, sp_prepexec, sp_prepexecrpc, sp_execute, sp_unprepare | `prepare.rs` |
+//! | sp_cursoropen, sp_cursorfetch … | `cursor.rs` |
 //! | sp_adduser, sp_addrole, sp_addrolemember … | `principal.rs` |
 //! | sp_rename | `rename.rs` |
 //! | sp_addextendedproperty … | `extended_property.rs` |
@@ -22,6 +23,7 @@
 mod absent;
 mod app_lock;
 mod catalog;
+mod cursor;
 mod describe;
 mod execute_sql;
 mod extended_property;
@@ -40,6 +42,7 @@ use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
 
 use crate::principal::not_permitted;
+use crate::statement::execute::function_value;
 use extentdb_connection::cause::{Cause, Effect};
 use extentdb_connection::frame::Frame;
 use extentdb_connection::message::Message;
@@ -74,8 +77,21 @@ pub(crate) struct Finished {
     pub(crate) outputs: Vec<(usize, Returned)>,
 }
 
-/// A call by the client, with everything that it is answered.
+/// A call by the client, with everything that it is answered. What ends a batch ends all calls of a
+/// message: those after it are not answered.
 pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> {
+    if run.connection.is_message_ended() {
+        return Ok(());
+    }
+    match function(run, call) {
+        Ok(true) => return Ok(()),
+        Ok(false) => {}
+        Err(Stop::Raised(raised)) => {
+            run.report(&raised, Scope::ProcedureEnd)?;
+            return end_by(run, &raised);
+        }
+        Err(stop) => return Err(stop),
+    }
     let finished = match self::run(run, &call.name, &call.arguments, &Caller::default()) {
         Ok(finished) => finished,
         Err(Stop::Raised(raised)) => {
@@ -83,6 +99,7 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
             return end_by(run, &raised);
         }
         Err(Stop::Batch) => {
+            run.connection.end_message();
             return run.done(Scope::ProcedureEnd, StatementCode::Execute, None, true);
         }
         Err(stop) => return Err(stop),
@@ -93,6 +110,7 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
         if argument.is_output {
             let Returned { ty, value } = as_declared(run, argument, returned);
             run.output.output_value(&OutputValue {
+                is_function: false,
                 ordinal: u16::try_from(*position).unwrap_or(u16::MAX),
                 name: argument.name.clone(),
                 ty,
@@ -101,6 +119,24 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
         }
     }
     run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)
+}
+
+/// A call of a function that has a value; false when it is none.
+fn function(run: &mut Run<'_>, call: &ProcedureCall) -> Result<bool, Stop> {
+    if system_name(&call.name).is_some_and(|name| name.starts_with("sp_")) {
+        return Ok(false);
+    }
+    let value = function_value(run, false, &call.name, &call.arguments)?;
+    let Some(Returned { ty, value }) = value else { return Ok(false) };
+    run.output.output_value(&OutputValue {
+        is_function: true,
+        ordinal: 0,
+        name: String::new(),
+        ty,
+        value,
+    })?;
+    run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)?;
+    Ok(true)
 }
 
 /// A number in the type of number that the client has declared for it; anything else as it is.
@@ -122,6 +158,9 @@ fn as_declared(run: &Run<'_>, argument: &Argument, returned: &Returned) -> Retur
 }
 
 fn end_by(run: &mut Run<'_>, raised: &Raised) -> Result<(), Stop> {
+    if raised.effect >= Effect::Batch {
+        run.connection.end_message();
+    }
     match raised.effect {
         Effect::Connection => Err(Stop::Close),
         Effect::Rollback => run.connection.roll_back_all(run.output),
@@ -152,6 +191,10 @@ pub(crate) fn run(
         verify_definer(run)?;
         return extended_property::run(run, arguments, action);
     }
+    if let Some(done) = known.as_deref().and_then(|name| cursor::run(run, name, arguments, caller))
+    {
+        return done;
+    }
     match known.as_deref() {
         Some("sp_executesql") => execute_sql::run(run, arguments, caller),
         Some("sp_prepare") => prepare::prepare(run, arguments),
@@ -172,9 +215,7 @@ pub(crate) fn run(
         Some("sp_describe_first_result_set") => describe::run(run, arguments),
         Some("sp_describe_undeclared_parameters") => undeclared::run(run, arguments),
         Some("sp_helptext") => help_text::run(run, arguments),
-        Some(known) if known.starts_with("sp_cursor") || known == "sp_prepexecrpc" => {
-            Err(Cause::not_supported(format!("the procedure {known}")).into())
-        }
+        Some("sp_prepexecrpc") => prepare::prepare_and_call(run, arguments, caller),
         _ => match stored::run(run, name, arguments, caller)? {
             Some(finished) => Ok(finished),
             None => {
@@ -256,7 +297,10 @@ pub(crate) fn nested<T>(
     let before = run.connection.transaction.count;
     let done = run.within(work)?;
     let after = run.connection.transaction.count;
-    if before != after && !run.connection.transaction.is_doomed {
+    // One that a statement has begun by itself is not the text's to end.
+    let is_begun_by_itself =
+        run.connection.options.implicit_transactions && before == 0 && after == 1;
+    if before != after && !is_begun_by_itself && !run.connection.transaction.is_doomed {
         let Stop::Raised(raised) = Stop::from(Cause::TransactionCount { before, after }) else {
             return Ok(done);
         };

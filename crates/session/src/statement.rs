@@ -4,13 +4,13 @@
 
 mod alter_database;
 mod alter_files;
-mod capture;
+pub(crate) mod capture;
 mod change;
 mod create_database;
 pub(crate) mod cursor;
 mod database;
 mod dbcc;
-mod execute;
+pub(crate) mod execute;
 mod file_spec;
 mod guard;
 mod hints;

@@ -49,4 +49,5 @@ scripts! {
     functions
     open_json
     snapshot_changes
+    client_cursors
 }

@@ -37,6 +37,7 @@ mod merge;
 mod module;
 mod name;
 mod object;
+mod odbc;
 mod permission;
 mod pivot;
 mod query;

@@ -30,7 +30,26 @@ impl Binder<'_> {
         if value.ty() == ty && !value.is_null_literal() {
             return Ok(value.clone());
         }
-        let converted = value.assigned(arriving(ty), &self.environment);
+        let to = arriving(ty);
+        // Clients send long texts as the old types, for columns of either kind.
+        let value = &match (value.ty(), to) {
+            (SqlType::NText { collation }, SqlType::VarChar { .. }) => {
+                value.assigned(SqlType::NVarChar { len: None, collation }, &self.environment)
+            }
+            (SqlType::Text { collation }, SqlType::NVarChar { .. }) => {
+                value.assigned(SqlType::VarChar { len: None, collation }, &self.environment)
+            }
+            _ => Ok(value.clone()),
+        }
+        .map_err(|cause| Cause::Expression(cause).at(span))?;
+        let converted = match ty {
+            // Of the old types, whatever becomes one of them by itself.
+            SqlType::Text { .. } | SqlType::NText { .. } | SqlType::Image if value.ty() != to => {
+                let as_column = value.assigned(ty, &self.environment);
+                as_column.and_then(|value| value.assigned(to, &self.environment))
+            }
+            _ => value.assigned(to, &self.environment),
+        };
         converted.map_err(|cause| Cause::Expression(cause).at(span))
     }
 }

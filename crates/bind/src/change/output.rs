@@ -117,6 +117,7 @@ impl Binder<'_> {
                         name: own.name.clone(),
                         column: own.column.clone(),
                         is_computed: false,
+                        is_identity: own.is_identity,
                     });
                 }
             }
@@ -137,6 +138,7 @@ impl Binder<'_> {
                     name: name.unwrap_or_default(),
                     column,
                     is_computed: own.is_none(),
+                    is_identity: false,
                 });
                 values.push(scalar);
             }

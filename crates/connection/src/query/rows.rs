@@ -21,6 +21,7 @@ pub fn column_infos(query: &BoundQuery) -> Vec<ColumnInfo> {
         ty: output.column.ty,
         is_nullable: output.column.is_nullable,
         is_computed: output.is_computed,
+        is_identity: output.is_identity,
     };
     query.outputs.iter().map(info).collect()
 }

@@ -63,6 +63,7 @@ macro_rules! procedures {
 
 const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_addtype" [] Anything
+    "sp_column_privileges" [] Anything
     "sp_columns" ["sp_columns_100", "sp_columns_170"] Anything
     "sp_configure" [] Anything
     "sp_databases" [] Anything
@@ -90,6 +91,7 @@ const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_sproc_columns" ["sp_sproc_columns_100", "sp_sproc_columns_170"] Anything
     "sp_statistics" ["sp_statistics_100"] Anything
     "sp_stored_procedures" [] Anything
+    "sp_table_privileges" [] Anything
     "sp_tablecollations_100" ["sp_tablecollations_90"] Anything
     "sp_tables" [] Anything
     "sp_updatestats" [] Anything
@@ -128,7 +130,8 @@ impl CatalogCall {
             text.push('\n');
         }
         let suffix = if self.is_newer { "_100" } else { "" };
-        let data_type = format!("CASE WHEN @ODBCVer = 3 THEN ty.d3{suffix} ELSE ty.d2{suffix} END");
+        let data_type =
+            format!("CASE WHEN @ODBCVer >= 3 THEN ty.d3{suffix} ELSE ty.d2{suffix} END");
         let text = text
             .replace("{types}", TYPES.trim_end())
             .replace("{data_type}", &data_type)

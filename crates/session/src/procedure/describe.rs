@@ -126,9 +126,9 @@ const ANSWER: [(&str, Kind, bool, Tell); 39] = [
     ("source_schema", Kind::Text(128), true, NULL),
     ("source_table", Kind::Text(128), true, NULL),
     ("source_column", Kind::Text(128), true, NULL),
-    ("is_identity_column", Kind::Bit, true, FALSE),
+    ("is_identity_column", Kind::Bit, true, |_, it| Datum::Bit(it.is_identity)),
     ("is_part_of_unique_key", Kind::Bit, true, NULL),
-    ("is_updateable", Kind::Bit, true, |_, it| Datum::Bit(!it.is_computed)),
+    ("is_updateable", Kind::Bit, true, |_, it| Datum::Bit(!it.is_computed && !it.is_identity)),
     ("is_computed_column", Kind::Bit, true, FALSE),
     ("is_sparse_column_set", Kind::Bit, true, FALSE),
     ("ordinal_in_order_by_list", Kind::SmallInt, true, NULL),
@@ -185,6 +185,7 @@ fn tell(run: &mut Run<'_>, columns: &[ColumnInfo], collation: Collation) -> Resu
             ty: kind.ty(collation),
             is_nullable: *is_nullable,
             is_computed: false,
+            is_identity: false,
         })
         .collect();
     run.output.columns(&infos)?;

@@ -1,5 +1,7 @@
 //! Arguments of a system procedure by name or position.
 
+use extentdb_types::Datum;
+
 use extentdb_connection::cause::Cause;
 use extentdb_connection::request::Argument;
 use extentdb_connection::variant;
@@ -19,6 +21,12 @@ impl<'a> Given<'a> {
         named.or(placed).filter(|argument| !argument.is_default)
     }
 
+    /// Its position among the arguments.
+    pub(super) fn place(&self, place: usize, name: &str) -> Option<usize> {
+        let named = self.arguments.iter().position(|it| it.name.eq_ignore_ascii_case(name));
+        named.or_else(|| (place < self.arguments.len()).then_some(place))
+    }
+
     /// It as text; `None` for NULL.
     pub(super) fn text(&self, place: usize, name: &str) -> Option<String> {
         variant::text(&self.argument(place, name)?.value)
@@ -27,6 +35,11 @@ impl<'a> Given<'a> {
     /// It as a whole number.
     pub(super) fn number(&self, place: usize, name: &str) -> Option<i64> {
         let value = &self.argument(place, name)?.value;
+        if let Datum::Binary(bytes) = value {
+            // As 0x10 is one.
+            let add = |number: i64, byte: &u8| number << u8::BITS | i64::from(*byte);
+            return Some(bytes.iter().fold(0, add));
+        }
         let text = || variant::text(value).and_then(|text| text.trim().parse().ok());
         variant::integer(value).or_else(text)
     }

@@ -36,6 +36,7 @@ pub(super) fn run(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finished,
         ty: SqlType::NVarChar { len: Some(2 * 255), collation },
         is_nullable: true,
         is_computed: false,
+        is_identity: false,
     };
     run.output.columns(&[column])?;
     let rows = rows_of(&text);

@@ -5,6 +5,7 @@ use extentdb_tsql::{Options, parse};
 use extentdb_types::{Collation, Datum, SqlType};
 
 use super::table_parameter::{TableParameter, clash};
+use crate::statement::execute::word_as_text;
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::{Frame, Values, Variable};
@@ -313,7 +314,7 @@ fn default_of(run: &Run<'_>, parameter: &Parameter, callee: Callee<'_>) -> Resul
         collation: run.connection.collation(),
         settings: run.connection.options.settings(),
     };
-    let scalar = compiler.assigned(default, parameter.variable.ty)?;
+    let scalar = compiler.assigned(&word_as_text(default), parameter.variable.ty)?;
     let frame = Frame::new(Scope::Procedure, extentdb_base::sync::Arc::from([]));
     let at = Values { connection: run.connection, frame: &frame };
     Ok(Bound { value: scalar.value(at)?, argument: None, table: None })

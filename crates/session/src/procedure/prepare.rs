@@ -1,4 +1,4 @@
-//! sp_prepare, sp_prepexec, sp_execute, sp_unprepare: statements by handle.
+//! sp_prepare, sp_prepexec, sp_prepexecrpc, sp_execute, sp_unprepare: statements by handle.
 
 use extentdb_types::{Datum, SqlType};
 
@@ -17,6 +17,8 @@ const HANDLE: usize = 0;
 const DECLARATIONS: usize = 1;
 const TEXT: usize = 2;
 const OPTIONS: usize = 3;
+/// Place of the name among the arguments of sp_prepexecrpc.
+const CALLED: usize = 1;
 /// Option of sp_prepare: describe the first result.
 const DESCRIBE: i64 = 1;
 
@@ -60,6 +62,9 @@ pub(super) fn execute(
     let handle = handle_of(arguments)?;
     let statement = run.connection.prepared.named(handle);
     let statement = statement.ok_or(Cause::UnknownHandle { handle })?;
+    if statement.is_call {
+        return called(run, &statement.text, arguments, 1, caller);
+    }
     let call = Call {
         text: &statement.text,
         declarations: &statement.declarations,
@@ -67,6 +72,37 @@ pub(super) fn execute(
         first: 1,
     };
     execute_sql::execute(run, &call, caller)
+}
+
+/// sp_prepexecrpc: a procedure is called, and its name kept for sp_execute.
+pub(super) fn prepare_and_call(
+    run: &mut Run<'_>,
+    arguments: &[Argument],
+    caller: &Caller,
+) -> Result<Finished, Stop> {
+    let name = text_argument(arguments, CALLED, "@procname")?;
+    if let Some(old) = arguments.get(HANDLE).and_then(|it| variant::integer(&it.value)) {
+        run.connection.prepared.remove(old);
+    }
+    let mut finished = called(run, &name, arguments, CALLED + 1, caller)?;
+    let statement = Statement { declarations: String::new(), text: name, is_call: true };
+    let handle = run.connection.prepared.add(statement);
+    finished.outputs.insert(0, handle_output(handle));
+    Ok(finished)
+}
+
+/// Calls a procedure with the arguments from a place on.
+fn called(
+    run: &mut Run<'_>,
+    name: &str,
+    arguments: &[Argument],
+    first: usize,
+    caller: &Caller,
+) -> Result<Finished, Stop> {
+    let own = arguments.get(first..).unwrap_or_default();
+    let mut finished = super::run(run, name, own, caller)?;
+    finished.outputs.iter_mut().for_each(|(place, _)| *place += first);
+    Ok(finished)
 }
 
 pub(super) fn unprepare(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finished, Stop> {
@@ -83,6 +119,7 @@ fn statement_of(arguments: &[Argument]) -> Result<Statement, Stop> {
     Ok(Statement {
         declarations: declarations.unwrap_or_default(),
         text: text_argument(arguments, TEXT, "@stmt")?,
+        is_call: false,
     })
 }
 

@@ -103,7 +103,7 @@ fn resolve_types(run: &Run<'_>, statements: &mut [Statement]) {
     }
 }
 
-fn procedure_of(statements: &[Statement]) -> Option<&Procedure> {
+pub(super) fn procedure_of(statements: &[Statement]) -> Option<&Procedure> {
     match statements {
         [Statement { kind: StatementKind::DefineModule(define), .. }] => match &define.module {
             Module::Procedure(procedure) => Some(procedure),

@@ -4,32 +4,34 @@
 //! comparison or an operator, the parameter that it is an argument for. One that meets nothing with
 //! a type is refused by its name.
 
+mod answer;
+
 use extentdb_base::sync::Arc;
-use extentdb_sysview::property;
 use extentdb_tsql::lexer::tokens;
 use extentdb_tsql::syntax::{
     Column, ColumnName, Condition, ConditionKind, DeclarationKind, Dml, DmlFilter, Executed, Expr,
-    ExprKind, Insert, InsertSource, ObjectName, ProcedureName, Query, QueryBody, Select,
-    SelectItem, SetItem, Statement, StatementKind, TableReference, TableSource, TableSourceKind,
-    Target, TargetKind, Update,
+    ExprKind, Insert, InsertSource, ObjectName, ParameterType, ProcedureName, Query, QueryBody,
+    Select, SelectItem, SetItem, Statement, StatementKind, TableReference, TableSource,
+    TableSourceKind, Target, TargetKind, Update,
 };
 use extentdb_tsql::token::TokenKind;
 use extentdb_tsql::{Options, parse};
-use extentdb_types::{Datum, SqlType};
+use extentdb_types::SqlType;
 
-use super::describe::{Kind, tds_length, tds_type_of};
+use self::answer::{Suggested, TableTypeName, tell};
 use super::given::Given;
+use super::stored::procedure_of;
 use super::{Finished, parameters};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::{Frame, Variable, variable_named};
-use extentdb_connection::output::{ColumnInfo, Scope, StatementCode};
+use extentdb_connection::objects::DEFAULT_SCHEMA;
+use extentdb_connection::output::Scope;
 use extentdb_connection::pending_load;
 use extentdb_connection::query::{Prepared, column_infos};
 use extentdb_connection::request::Argument;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Stop, located};
-use extentdb_connection::variant::nchar;
 
 const NAME: &str = "sp_describe_undeclared_parameters";
 
@@ -38,7 +40,7 @@ struct Undeclared {
     name: Box<str>,
     /// Where it stands.
     start: u32,
-    ty: Option<SqlType>,
+    ty: Option<Suggested>,
 }
 
 /// What looks through a text.
@@ -78,7 +80,11 @@ pub(super) fn run(run: &mut Run<'_>, arguments: &[Argument]) -> Result<Finished,
 
 /// Refuses a text with a variable that was found nowhere: clients take a list that is too short for
 /// an error of the protocol.
-fn verify_all(text: &str, declarations: &str, found: &[(Box<str>, SqlType)]) -> Result<(), Cause> {
+fn verify_all(
+    text: &str,
+    declarations: &str,
+    found: &[(Box<str>, Suggested)],
+) -> Result<(), Cause> {
     let names = |text: &str| -> Vec<String> {
         let tokens = tokens(text).unwrap_or_default();
         let variables = tokens.iter().filter(|token| token.kind == TokenKind::Variable);
@@ -96,9 +102,9 @@ fn verify_all(text: &str, declarations: &str, found: &[(Box<str>, SqlType)]) -> 
 }
 
 impl Search<'_, '_> {
-    fn in_order(mut self) -> Result<Vec<(Box<str>, SqlType)>, Cause> {
+    fn in_order(mut self) -> Result<Vec<(Box<str>, Suggested)>, Cause> {
         self.found.sort_by_key(|own| own.start);
-        let mut all: Vec<(Box<str>, SqlType)> = Vec::new();
+        let mut all: Vec<(Box<str>, Suggested)> = Vec::new();
         for own in self.found {
             let Undeclared { name, ty, .. } = own;
             if all.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
@@ -142,12 +148,22 @@ impl Search<'_, '_> {
                 let types = self.parameter_types(procedure)?;
                 for (at, argument) in execute.arguments.iter().enumerate() {
                     let name = argument.name.as_ref().map(|name| &*name.text);
-                    let named = |own: &&(String, SqlType)| {
+                    let named = |own: &&(String, Suggested)| {
                         name.is_some_and(|name| own.0.eq_ignore_ascii_case(name))
                     };
                     let found = types.iter().find(named);
                     let found = found.or_else(|| types.get(at).filter(|_| name.is_none()));
-                    self.value(&argument.value, found.map(|it| it.1), &[]);
+                    match (found, &argument.value.kind) {
+                        (Some((_, Suggested::Table(table))), ExprKind::Variable(name)) => {
+                            let ty = Some(Suggested::Table(table.clone()));
+                            let start = argument.value.span.start;
+                            self.found.push(Undeclared { name: name.clone(), start, ty });
+                        }
+                        (Some((_, Suggested::Value(ty))), _) => {
+                            self.value(&argument.value, Some(*ty), &[]);
+                        }
+                        _ => self.value(&argument.value, None, &[]),
+                    }
                 }
             }
             _ => {}
@@ -155,12 +171,25 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    fn parameter_types(&mut self, name: &ObjectName) -> Result<Vec<(String, SqlType)>, Cause> {
-        let found = self.run.connection.readable(name)?;
-        let module = found.as_ref().and_then(|found| found.object.module());
-        let parameters = module.map(|module| &*module.parameters).unwrap_or_default();
-        let named = parameters.iter().filter(|own| !own.column.name.is_empty());
-        Ok(named.filter_map(|own| Some((own.column.name.clone(), own.column.ty?))).collect())
+    /// The parameters of a procedure: those of tables are in its text alone.
+    fn parameter_types(&mut self, name: &ObjectName) -> Result<Vec<(String, Suggested)>, Cause> {
+        let Some(found) = self.run.connection.readable(name)? else { return Ok(Vec::new()) };
+        let Some(module) = found.object.module() else { return Ok(Vec::new()) };
+        let named = module.parameters.iter().filter(|own| !own.column.name.is_empty());
+        let value = |own: &extentdb_engine::model::Parameter| {
+            Some((own.column.name.clone(), Suggested::Value(own.column.ty?)))
+        };
+        let mut types: Vec<_> = named.filter_map(value).collect();
+        let text = module.text.as_deref().unwrap_or_default();
+        for (place, parameter, ty) in table_parameters(text) {
+            let suggested = Suggested::Table(TableTypeName {
+                database: found.database.name().to_owned(),
+                schema: ty.schema().map_or(DEFAULT_SCHEMA, |it| &it.text).to_owned(),
+                name: ty.name.text.to_string(),
+            });
+            types.insert(place.min(types.len()), (parameter, suggested));
+        }
+        Ok(types)
     }
 
     /// The columns of a target that take values, or those that are named.
@@ -317,6 +346,7 @@ impl Search<'_, '_> {
             ExprKind::Variable(name) => {
                 if variable_named(&self.frame.variables, name).is_none() {
                     let start = value.span.start;
+                    let ty = ty.map(Suggested::Value);
                     self.found.push(Undeclared { name: name.clone(), start, ty });
                 }
             }
@@ -360,6 +390,19 @@ impl Search<'_, '_> {
     }
 }
 
+/// The parameters of a procedure that are tables: their positions, names and types.
+fn table_parameters(text: &str) -> Vec<(usize, String, ObjectName)> {
+    let Ok(script) = parse(text, Options::default()) else { return Vec::new() };
+    let Some(procedure) = procedure_of(&script.statements) else { return Vec::new() };
+    let parameters = procedure.parameters.iter().enumerate();
+    let tables = parameters.filter(|(_, parameter)| parameter.is_readonly);
+    let named = tables.filter_map(|(place, parameter)| match &parameter.data_type {
+        ParameterType::Type(ty) => Some((place, parameter.name.text.to_string(), ty.name.clone())),
+        ParameterType::Cursor => None,
+    });
+    named.collect()
+}
+
 /// The tables that a change reads: those of FROM, or the target.
 fn sources(target: &Target, from: &[TableSource]) -> Vec<TableSource> {
     if !from.is_empty() {
@@ -378,65 +421,4 @@ fn sources(target: &Target, from: &[TableSource]) -> Vec<TableSource> {
         alias: None,
         span: target.span,
     }]
-}
-
-/// A column of the answer, from the ordinal, the name and the type of a parameter.
-type Tell = fn(i32, &str, &SqlType) -> Datum<'static>;
-
-const NULL: Tell = |_, _, _| Datum::Null;
-const FALSE: Tell = |_, _, _| Datum::Bit(false);
-
-/// Names, types, nullability and values of the answer.
-const ANSWER: [(&str, Kind, bool, Tell); 24] = [
-    ("parameter_ordinal", Kind::Int, false, |ordinal, _, _| Datum::Int(ordinal)),
-    ("name", Kind::Text(128), false, |_, name, _| nchar(name)),
-    ("suggested_system_type_id", Kind::Int, false, |_, _, ty| Datum::Int(ty.xtype().into())),
-    ("suggested_system_type_name", Kind::Text(256), true, |_, _, ty| nchar(&ty.to_string())),
-    ("suggested_max_length", Kind::SmallInt, false, |_, _, ty| {
-        Datum::SmallInt(property::facets(ty).max_length)
-    }),
-    ("suggested_precision", Kind::TinyInt, false, |_, _, ty| {
-        Datum::TinyInt(property::facets(ty).precision)
-    }),
-    ("suggested_scale", Kind::TinyInt, false, |_, _, ty| {
-        Datum::TinyInt(property::facets(ty).scale)
-    }),
-    ("suggested_user_type_id", Kind::Int, true, NULL),
-    ("suggested_user_type_database", Kind::Text(128), true, NULL),
-    ("suggested_user_type_schema", Kind::Text(128), true, NULL),
-    ("suggested_user_type_name", Kind::Text(128), true, NULL),
-    ("suggested_assembly_qualified_type_name", Kind::Text(4_000), true, NULL),
-    ("suggested_xml_collection_id", Kind::Int, true, NULL),
-    ("suggested_xml_collection_database", Kind::Text(128), true, NULL),
-    ("suggested_xml_collection_schema", Kind::Text(128), true, NULL),
-    ("suggested_xml_collection_name", Kind::Text(128), true, NULL),
-    ("suggested_is_xml_document", Kind::Bit, false, FALSE),
-    ("suggested_is_case_sensitive", Kind::Bit, false, FALSE),
-    ("suggested_is_fixed_length_clr_type", Kind::Bit, false, FALSE),
-    ("suggested_is_input", Kind::Bit, false, |_, _, _| Datum::Bit(true)),
-    ("suggested_is_output", Kind::Bit, false, FALSE),
-    ("formal_parameter_name", Kind::Text(128), true, NULL),
-    ("suggested_tds_type_id", Kind::Int, false, |_, _, ty| Datum::Int(tds_type_of(ty, true))),
-    ("suggested_tds_length", Kind::Int, false, |_, _, ty| Datum::Int(tds_length(ty))),
-];
-
-fn tell(run: &mut Run<'_>, found: &[(Box<str>, SqlType)]) -> Result<(), Stop> {
-    let collation = run.connection.collation();
-    let infos: Vec<ColumnInfo> = ANSWER
-        .iter()
-        .map(|(name, kind, is_nullable, _)| ColumnInfo {
-            name: (*name).to_owned(),
-            ty: kind.ty(collation),
-            is_nullable: *is_nullable,
-            is_computed: false,
-        })
-        .collect();
-    run.output.columns(&infos)?;
-    for (ordinal, (name, ty)) in (1..).zip(found) {
-        let row: Vec<Datum<'static>> =
-            ANSWER.iter().map(|(_, _, _, tell)| tell(ordinal, name, ty)).collect();
-        run.output.row(&row)?;
-    }
-    let count = u64::try_from(found.len()).ok();
-    run.done(Scope::Procedure, StatementCode::Select, count, false)
 }

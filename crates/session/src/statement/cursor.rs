@@ -22,10 +22,11 @@ use extentdb_connection::output::StatementCode;
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
 
-pub(crate) use declare::variable;
+pub(crate) use declare::{CursorKind, cursor_of, variable};
 pub(super) use declare::{declare, set_variable};
 pub(super) use fetch::fetch;
 pub(super) use row_key::current_row_filter;
+pub(crate) use row_key::{ByValues, KeyedRow, key_text, quoted, row_query};
 
 struct Open(CursorName);
 struct Close(CursorName);
@@ -44,11 +45,11 @@ pub(super) fn deallocate(name: &CursorName) -> Compiled {
 }
 
 /// An error of a cursor.
-fn failed(number: i32, text: impl Into<String>) -> Cause {
+pub(crate) fn failed(number: i32, text: impl Into<String>) -> Cause {
     Cause::Failed { number, severity: 16, text: text.into() }
 }
 
-fn not_open() -> Cause {
+pub(crate) fn not_open() -> Cause {
     failed(16_917, "Cursor is not open.")
 }
 
@@ -80,7 +81,7 @@ fn found(run: &Run<'_>, frame: &Frame, name: &CursorName) -> Result<SharedCursor
 }
 
 /// A frame with the variables that a cursor was declared with.
-fn frame_of(cursor: &SharedCursor, frame: &Frame) -> Frame {
+pub(crate) fn frame_of(cursor: &SharedCursor, frame: &Frame) -> Frame {
     let cursor = lock(cursor);
     let mut own = Frame::new(frame.scope, cursor.variables.clone());
     own.values.clone_from(&cursor.values);
@@ -93,22 +94,29 @@ fn ended(run: &mut Run<'_>, frame: &Frame) -> Result<RowCount, Stop> {
     Ok(RowCount::Rows(0))
 }
 
+/// Reads the rows of a cursor, or their keys.
+pub(crate) fn open_rows(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    cursor: &SharedCursor,
+) -> Result<(), Stop> {
+    let plan = lock(cursor).plan.clone();
+    let Rows { mut columns, rows } = rows_of(run, &frame_of(cursor, frame), &plan.keyed)?;
+    let hidden = plan.table.as_ref().map_or(0, |table| table.key.len());
+    columns.truncate(columns.len().saturating_sub(hidden));
+    let count = i32::try_from(rows.len()).unwrap_or(i32::MAX);
+    run.connection.cursors.rows = if plan.model == CursorModel::Dynamic { -1 } else { count };
+    lock(cursor).open = Some(OpenCursor { columns, rows, position: 0, is_missing: false });
+    Ok(())
+}
+
 impl Step for Open {
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
         let cursor = found(run, frame, &self.0)?;
-        let plan = {
-            let own = lock(&cursor);
-            if own.open.is_some() {
-                return Err(failed(16_905, "The cursor is already open.").into());
-            }
-            own.plan.clone()
-        };
-        let Rows { mut columns, rows } = rows_of(run, &frame_of(&cursor, frame), &plan.keyed)?;
-        let hidden = plan.table.as_ref().map_or(0, |table| table.key.len());
-        columns.truncate(columns.len().saturating_sub(hidden));
-        let count = i32::try_from(rows.len()).unwrap_or(i32::MAX);
-        run.connection.cursors.rows = if plan.model == CursorModel::Dynamic { -1 } else { count };
-        lock(&cursor).open = Some(OpenCursor { columns, rows, position: 0, is_missing: false });
+        if lock(&cursor).open.is_some() {
+            return Err(failed(16_905, "The cursor is already open.").into());
+        }
+        open_rows(run, frame, &cursor)?;
         ended(run, frame)
     }
 }
@@ -144,6 +152,6 @@ impl Step for Deallocate {
 }
 
 /// A cursor that other names may share.
-fn shared(cursor: extentdb_connection::cursor::Cursor) -> SharedCursor {
+pub(crate) fn shared(cursor: extentdb_connection::cursor::Cursor) -> SharedCursor {
     Arc::new(extentdb_base::sync::Mutex::new(cursor))
 }

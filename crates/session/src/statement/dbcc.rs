@@ -195,6 +195,7 @@ fn info(name: &str, ty: SqlType) -> ColumnInfo {
         ty,
         is_nullable: true,
         is_computed: true,
+        is_identity: false,
     }
 }
 

@@ -100,7 +100,7 @@ fn argument(context: &Context<'_>, argument: &Argument) -> Result<CompiledArgume
 }
 
 /// A bare word stands for its name.
-fn word_as_text(expr: &Expr) -> Expr {
+pub(crate) fn word_as_text(expr: &Expr) -> Expr {
     use extentdb_tsql::syntax::{Literal, StringLiteral};
     if let ExprKind::Column(column) = &expr.kind
         && column.qualifier.is_none()
@@ -184,7 +184,7 @@ impl Step for ExecuteProcedure {
                 frame.values.get(*slot).and_then(variant::text).unwrap_or_default()
             }
         };
-        if let Some(value) = self.function_value(run, frame, &name, &arguments)? {
+        if let Some(value) = function_value(run, frame.is_handled(), &name, &arguments)? {
             if let Some(slot) = self.status {
                 self.take_back(run, frame, slot, &value)?;
             }
@@ -211,49 +211,49 @@ impl Step for ExecuteProcedure {
     }
 }
 
-impl ExecuteProcedure {
-    /// EXEC @v = function: its value; `None` when the name is none of a function with a value.
-    fn function_value(
-        &self,
-        run: &mut Run<'_>,
-        frame: &Frame,
-        name: &str,
-        arguments: &[request::Argument],
-    ) -> Result<Option<procedure::Returned>, Stop> {
-        let object = object_name(name.trim());
-        let is_function = run.connection.readable(&object)?.is_some_and(|it| it.kind() == "FN");
-        if !is_function {
-            return Ok(None);
-        }
-        let variables: Vec<Variable> = arguments
-            .iter()
-            .enumerate()
-            .map(|(at, argument)| Variable {
-                name: format!("@a{at}").into(),
-                ty: argument.ty.unwrap_or(SqlType::Int),
-            })
-            .collect();
-        let list: Vec<String> = arguments
-            .iter()
-            .enumerate()
-            .map(|(at, argument)| match argument.is_default {
-                true => "DEFAULT".to_owned(),
-                false => format!("@a{at}"),
-            })
-            .collect();
-        let schema = if object.schema().is_some() { "" } else { "dbo." };
-        let text = format!("{schema}{object}({})", list.join(", "));
-        let call = parse_expression(&text, Options::default())
-            .map_err(|error| Cause::Syntax(error.cause))?;
-        let mut own = Frame::new(Scope::Procedure, variables.into());
-        own.values = arguments.iter().map(|argument| argument.value.clone()).collect();
-        own.has_outer_handler = frame.is_handled();
-        let (prepared, bound) = Prepared::bind(run, &own, |binder| binder.scalar(&call, None))?;
-        let ty = bound.outputs.first().map_or(SqlType::Int, |output| output.column.ty);
-        let value = query::single_value(run, &own, prepared, bound)?;
-        Ok(Some(procedure::Returned { ty, value }))
+/// The value of a function that is called as a procedure; `None` when the name is none of a
+/// function with a value.
+pub(crate) fn function_value(
+    run: &mut Run<'_>,
+    is_handled: bool,
+    name: &str,
+    arguments: &[request::Argument],
+) -> Result<Option<procedure::Returned>, Stop> {
+    let object = object_name(name.trim());
+    let is_function = run.connection.readable(&object)?.is_some_and(|it| it.kind() == "FN");
+    if !is_function {
+        return Ok(None);
     }
+    let variables: Vec<Variable> = arguments
+        .iter()
+        .enumerate()
+        .map(|(at, argument)| Variable {
+            name: format!("@a{at}").into(),
+            ty: argument.ty.unwrap_or(SqlType::Int),
+        })
+        .collect();
+    let list: Vec<String> = arguments
+        .iter()
+        .enumerate()
+        .map(|(at, argument)| match argument.is_default {
+            true => "DEFAULT".to_owned(),
+            false => format!("@a{at}"),
+        })
+        .collect();
+    let schema = if object.schema().is_some() { "" } else { "dbo." };
+    let text = format!("{schema}{object}({})", list.join(", "));
+    let call =
+        parse_expression(&text, Options::default()).map_err(|error| Cause::Syntax(error.cause))?;
+    let mut own = Frame::new(Scope::Procedure, variables.into());
+    own.values = arguments.iter().map(|argument| argument.value.clone()).collect();
+    own.has_outer_handler = is_handled;
+    let (prepared, bound) = Prepared::bind(run, &own, |binder| binder.scalar(&call, None))?;
+    let ty = bound.outputs.first().map_or(SqlType::Int, |output| output.column.ty);
+    let value = query::single_value(run, &own, prepared, bound)?;
+    Ok(Some(procedure::Returned { ty, value }))
+}
 
+impl ExecuteProcedure {
     fn take_back(
         &self,
         run: &Run<'_>,

@@ -123,6 +123,7 @@ fn row(context: &Context<'_>, select: &Select, limits: Limits) -> Compiled {
             ty: scalar.ty,
             is_nullable: scalar.is_nullable,
             is_computed: true,
+            is_identity: false,
         });
         values.push(scalar);
     }

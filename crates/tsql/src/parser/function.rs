@@ -1,6 +1,6 @@
 //! Functions: those with a grammar of their own, and all others.
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, odbc};
 use crate::span::Span;
 use crate::syntax::{
     Arguments, Column, ColumnName, Convert, Direction, Expr, ExprKind, Frame, FrameBound,
@@ -282,11 +282,13 @@ impl Parser<'_> {
         if !self.is_kind(TokenKind::LeftParen) {
             return Ok(self.called(name, Arguments::None, start));
         }
-        let call = self.function_call(name)?;
-        Ok(Expr {
-            kind: ExprKind::Function(Box::new(call)),
-            span: self.since(start),
-        })
+        let mut call = self.function_call(name)?;
+        let span = self.since(start);
+        if let Some(expr) = odbc::value(&call) {
+            return Ok(Expr { kind: expr.kind, span });
+        }
+        odbc::rename(&mut call);
+        Ok(Expr { kind: ExprKind::Function(Box::new(call)), span })
     }
 
     fn called(&self, name: ObjectName, arguments: Arguments, start: Span) -> Expr {

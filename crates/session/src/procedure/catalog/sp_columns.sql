@@ -33,7 +33,7 @@ JOIN {types} ON ty.id = c.system_type_id AND ISNULL(ty.is_auto, 0) = 0
 LEFT JOIN sys.default_constraints AS d ON d.object_id = c.default_object_id
 WHERE o.type IN ('U', 'V', 'IF', 'TF')
     AND (@table_qualifier IS NULL OR DB_NAME() = @table_qualifier)
-    AND ((@fUsePattern = 1 AND o.name LIKE @table_name) OR o.name = @table_name)
+    AND ((@fUsePattern = 1 AND o.name LIKE @table_name) OR o.name = @table_name OR (@table_name LIKE N'#%' AND o.object_id = OBJECT_ID(N'tempdb..' + QUOTENAME(@table_name))))
     AND (@table_owner IS NULL OR (@fUsePattern = 1 AND s.name LIKE @table_owner) OR s.name = @table_owner)
     AND (@column_name IS NULL OR (@fUsePattern = 1 AND c.name LIKE @column_name) OR c.name = @column_name)
 ORDER BY 2, 3, 17

@@ -12,7 +12,7 @@
 ('tinyint identity', 48, -6, -6, -6, -6, 3, NULL, NULL, NULL, 0, 0, 2, 1, 0, 1, 0, 0, -6, NULL, 10, 5, 1, 38, 48),
 ('bigint', 127, -5, -5, -5, -5, 19, NULL, NULL, NULL, 1, 0, 2, 0, 0, 0, 0, 0, -5, NULL, 10, 0, 8, 108, 63),
 ('bigint identity', 127, -5, -5, -5, -5, 19, NULL, NULL, NULL, 0, 0, 2, 0, 0, 1, 0, 0, -5, NULL, 10, 0, 8, 108, 63),
-('image', 34, -4, -4, -4, -4, 2147483647, '0x', NULL, NULL, 1, 0, 0, NULL, 0, NULL, NULL, NULL, -4, NULL, NULL, 20, 2147483647, 4, 4),
+('image', 34, -4, -4, -4, -4, 2147483647, '0x', NULL, NULL, 1, 0, 0, NULL, 0, NULL, NULL, NULL, -4, NULL, NULL, 20, 2147483647, 34, 34),
 ('varbinary', 165, -3, -3, -3, -3, 8000, '0x', NULL, 'max length', 1, 0, 2, NULL, 0, NULL, NULL, NULL, -3, NULL, NULL, 4, 1, 37, 37),
 ('binary', 173, -2, -2, -2, -2, 8000, '0x', NULL, 'length', 1, 0, 2, NULL, 0, NULL, NULL, NULL, -2, NULL, NULL, 3, 1, 37, 37),
 ('timestamp', 189, -2, -2, -2, -2, 8, '0x', NULL, NULL, 0, 0, 2, NULL, 0, NULL, NULL, NULL, -2, NULL, NULL, 80, 8, 45, 45),

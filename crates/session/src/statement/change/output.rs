@@ -105,6 +105,7 @@ impl Outputs {
                 ty: output.column.ty,
                 is_nullable: output.column.is_nullable,
                 is_computed: output.is_computed,
+                is_identity: output.is_identity,
             };
             let into = clause.into.as_ref().map(|into| {
                 let target = Target::new(&into.stored);

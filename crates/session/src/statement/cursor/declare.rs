@@ -6,7 +6,7 @@ use extentdb_tsql::syntax::{
     CursorAccess, CursorDefinition, CursorOption, DeclareCursor, Query, VariableName,
 };
 
-use super::row_key::{KeyedQuery, keyed};
+use super::row_key::{ByValues, KeyedQuery, keyed};
 use super::{failed, shared};
 use crate::statement::Compiled;
 use extentdb_connection::cursor::{Cursor, CursorModel, CursorPlan};
@@ -77,36 +77,66 @@ impl Definition {
     /// The cursor, with the values that variables have now. Its query is bound once, so that what
     /// is wrong with it is an error of this statement.
     fn cursor(&self, run: &mut Run<'_>, frame: &Frame) -> Result<Cursor, Stop> {
-        Prepared::bind(run, frame, |binder: &mut Binder<'_>| binder.statement(&self.query))?;
-        let model = self.model();
-        let is_keyed = model != CursorModel::Static && !self.is_read_only();
-        let found = if is_keyed { keyed(run, frame, &self.query)? } else { None };
-        let (keyed, table) = match found {
-            Some(KeyedQuery { query, table }) => (Arc::new(query), Some(table)),
-            None => (self.query.clone(), None),
-        };
         let updatable = match &self.access {
             Some(CursorAccess::Update(names)) => {
                 names.iter().map(|name| name.text.to_string()).collect()
             }
             _ => Vec::new(),
         };
-        let plan = CursorPlan {
-            query: self.query.clone(),
-            keyed,
-            model: if table.is_some() { model } else { CursorModel::Static },
+        let model = if self.is_read_only() { CursorModel::Static } else { self.model() };
+        let kind = CursorKind {
+            model,
             is_scrollable: self.is_scrollable(),
-            is_read_only: table.is_none(),
-            table,
+            is_read_only: false,
             updatable,
+            by_values: ByValues::Refused,
         };
-        Ok(Cursor {
-            plan,
-            variables: frame.variables.clone(),
-            values: frame.values.clone(),
-            open: None,
-        })
+        cursor_of(run, frame, &self.query, kind)
     }
+}
+
+/// What a cursor is asked to be.
+pub(crate) struct CursorKind {
+    /// How it sees changes; one whose rows cannot be found again is static.
+    pub(crate) model: CursorModel,
+    pub(crate) is_scrollable: bool,
+    /// Rows are not changed through it; those of a static one never are.
+    pub(crate) is_read_only: bool,
+    /// The columns of FOR UPDATE OF.
+    pub(crate) updatable: Vec<String>,
+    pub(crate) by_values: ByValues,
+}
+
+/// A cursor over a query, with the values that variables have now. The query is bound once, so that
+/// what is wrong with it is an error here.
+pub(crate) fn cursor_of(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    query: &Arc<Query>,
+    kind: CursorKind,
+) -> Result<Cursor, Stop> {
+    Prepared::bind(run, frame, |binder: &mut Binder<'_>| binder.statement(query))?;
+    let is_keyed = kind.model != CursorModel::Static;
+    let found = if is_keyed { keyed(run, frame, query, kind.by_values)? } else { None };
+    let (keyed, table) = match found {
+        Some(KeyedQuery { query, table }) => (Arc::new(query), Some(table)),
+        None => (query.clone(), None),
+    };
+    let plan = CursorPlan {
+        query: query.clone(),
+        keyed,
+        model: if table.is_some() { kind.model } else { CursorModel::Static },
+        is_scrollable: kind.is_scrollable,
+        is_read_only: kind.is_read_only || table.is_none(),
+        table,
+        updatable: kind.updatable,
+    };
+    Ok(Cursor {
+        plan,
+        variables: frame.variables.clone(),
+        values: frame.values.clone(),
+        open: None,
+    })
 }
 
 /// DECLARE name CURSOR.

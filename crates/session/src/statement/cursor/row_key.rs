@@ -25,6 +25,13 @@ use extentdb_connection::query::Prepared;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::Stop;
 
+/// May all columns of a table without unique index be its key?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ByValues {
+    Allowed,
+    Refused,
+}
+
 /// A query that also reads the key of its table.
 pub(super) struct KeyedQuery {
     pub(super) query: Query,
@@ -32,9 +39,9 @@ pub(super) struct KeyedQuery {
 }
 
 /// A row, whose last values are the key.
-pub(super) struct KeyedRow<'r> {
-    pub(super) table: &'r CursorTable,
-    pub(super) row: &'r [Datum<'static>],
+pub(crate) struct KeyedRow<'r> {
+    pub(crate) table: &'r CursorTable,
+    pub(crate) row: &'r [Datum<'static>],
 }
 
 /// The query with the key of its table; `None` where rows are none of one table, or the table has
@@ -43,13 +50,17 @@ pub(super) fn keyed(
     run: &mut Run<'_>,
     frame: &Frame,
     query: &Query,
+    by_values: ByValues,
 ) -> Result<Option<KeyedQuery>, Stop> {
     let Some(select) = plain_select(query) else { return Ok(None) };
     let [source] = select.from.as_slice() else { return Ok(None) };
     let TableSourceKind::Table(reference) = &source.kind else { return Ok(None) };
     let Some(found) = run.connection.readable(&reference.name)? else { return Ok(None) };
     let ObjectBody::Table(model) = &found.object.body else { return Ok(None) };
-    let Some(key) = key_of(model) else { return Ok(None) };
+    let unique = key_of(model);
+    let is_unique = unique.is_some();
+    let all = || if by_values == ByValues::Allowed { all_columns(model) } else { None };
+    let Some(key) = unique.or_else(all) else { return Ok(None) };
     let qualifier = match &source.alias {
         Some(alias) => quoted(&alias.name.text),
         None => reference.name.to_string(),
@@ -67,7 +78,7 @@ pub(super) fn keyed(
     if query.to_string().contains("OVER (") || Prepared::bind(run, frame, bind).is_err() {
         return Ok(None);
     }
-    let table = CursorTable { name: reference.name.clone(), qualifier, key };
+    let table = CursorTable { name: reference.name.clone(), qualifier, key, is_unique };
     Ok(Some(KeyedQuery { query: keyed, table }))
 }
 
@@ -101,12 +112,24 @@ fn key_of(table: &TableModel) -> Option<Vec<KeyColumn>> {
         .collect()
 }
 
-fn quoted(name: &str) -> String {
+/// All columns, where each can be compared.
+fn all_columns(table: &TableModel) -> Option<Vec<KeyColumn>> {
+    let column = |column: &extentdb_engine::model::Column| {
+        let ty = column.ty.filter(|ty| {
+            use SqlType::{Image, NText, SqlVariant, Text, Udt, Xml};
+            !matches!(ty, Text { .. } | NText { .. } | Image | Xml | SqlVariant | Udt { .. })
+        });
+        ty.map(|ty| KeyColumn { name: column.name.clone(), ty })
+    };
+    table.columns.iter().map(column).collect()
+}
+
+pub(crate) fn quoted(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
 /// The query for the one row with a key. Without `is_filtered` its own condition does not matter.
-pub(super) fn row_query(
+pub(crate) fn row_query(
     query: &Query,
     keyed: &KeyedRow<'_>,
     is_filtered: bool,
@@ -124,7 +147,7 @@ pub(super) fn row_query(
 }
 
 /// `k = value AND …`
-fn key_condition(keyed: &KeyedRow<'_>, qualifier: Option<&str>) -> Result<Condition, Cause> {
+pub(crate) fn key_text(keyed: &KeyedRow<'_>, qualifier: Option<&str>) -> Result<String, Cause> {
     let key = &keyed.table.key;
     let values = keyed.row.iter().skip(keyed.row.len().saturating_sub(key.len()));
     let mut parts = Vec::new();
@@ -138,7 +161,12 @@ fn key_condition(keyed: &KeyedRow<'_>, qualifier: Option<&str>) -> Result<Condit
             value => format!("{name} = {}", literal(value, &column.ty)?),
         });
     }
-    let text = format!("SELECT 1 WHERE {}", parts.join(" AND "));
+    Ok(parts.join(" AND "))
+}
+
+/// The same as a condition.
+fn key_condition(keyed: &KeyedRow<'_>, qualifier: Option<&str>) -> Result<Condition, Cause> {
+    let text = format!("SELECT 1 WHERE {}", key_text(keyed, qualifier)?);
     let script = parse(&text, Options::default()).map_err(|error| Cause::Syntax(error.cause))?;
     let condition = script.statements.into_iter().find_map(|statement| match statement.kind {
         StatementKind::Select(select) => match select.query.body {
@@ -188,7 +216,7 @@ pub(in crate::statement) fn current_row_filter(
         })?;
         (own.plan.clone(), row)
     };
-    let Some(table) = &plan.table else {
+    let Some(table) = plan.table.as_ref().filter(|table| table.is_unique) else {
         return Err(failed(16_929, "The cursor is READ ONLY.").into());
     };
     verify_target(run, table, target)?;
