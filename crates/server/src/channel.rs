@@ -94,6 +94,7 @@ impl Channel {
             if let Some(arrived) = reader.take(&self.stream, Wait::No).ok()? {
                 return Some(arrived);
             }
+            reader.rest();
             tokio::select! {
                 ready = readable.readable() => ready.ok()?.clear_ready(),
                 () = self.ended.notified() => {}

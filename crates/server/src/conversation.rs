@@ -121,7 +121,6 @@ impl Runner {
                 next = reader.take(&channel.stream, Wait::Moment).ok()?;
             }
         }
-        reader.rest();
         Some(reader)
     }
 
