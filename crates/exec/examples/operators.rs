@@ -11,10 +11,10 @@ use std::time::Instant;
 use extentdb_base::cancel::Cancellation;
 use extentdb_bind::function::Aggregate;
 use extentdb_bind::logical::{Column, JoinKind};
-use extentdb_engine::{Session, Vector};
-use extentdb_exec::{Batch, Context, Error, Functions, build};
+use extentdb_engine::Vector;
+use extentdb_exec::{Batch, Context, NoFunctions, build};
 use extentdb_plan::physical::{AggregateCall, Grouping, HashJoin, Node, Operator, SortKey};
-use extentdb_types::{Collation, Datum, SqlType};
+use extentdb_types::{Collation, SqlType};
 
 const ROWS: usize = 2_000_000;
 const KEYS: u64 = 200_000;
@@ -24,19 +24,6 @@ const AMOUNT: SqlType = SqlType::Decimal { precision: 19, scale: 2 };
 /// Numbers of the inputs among the rows that are given.
 const FACTS: usize = 0;
 const GROUPS: usize = 1;
-
-struct NoFunctions;
-
-impl Functions for NoFunctions {
-    fn call(
-        &mut self,
-        _: Option<&mut Session>,
-        _: usize,
-        _: &[Datum<'_>],
-    ) -> Result<Datum<'static>, Error> {
-        Err(Error::NotSupported("a function".to_owned()))
-    }
-}
 
 /// Marsaglia's xorshift.
 struct Random(u64);

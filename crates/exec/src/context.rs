@@ -157,6 +157,21 @@ pub trait Functions {
     }
 }
 
+/// None: of executions without a session.
+#[derive(Debug)]
+pub struct NoFunctions;
+
+impl Functions for NoFunctions {
+    fn call(
+        &mut self,
+        _: Option<&mut Session>,
+        _: usize,
+        _: &[Datum<'_>],
+    ) -> Result<Datum<'static>, Error> {
+        Err(Error::NotSupported("a function of the session without one".to_owned()))
+    }
+}
+
 /// Values from outside, by their numbers, in stored form.
 #[derive(Debug, Default, Clone)]
 pub struct OuterValues {

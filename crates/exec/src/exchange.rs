@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_producer_without_room_ends_when_nobody_takes() {
+    fn a_producer_without_room_ends_with_its_exchange() {
         let (exchange, mut producers) = Exchange::new(1);
         let producer = producers.pop().unwrap();
         let pushed = thread::scope(|scope| {

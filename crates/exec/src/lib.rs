@@ -27,7 +27,7 @@ pub mod write;
 
 pub use batch::{BATCH_ROWS, Batch};
 pub use build::build;
-pub use context::{Context, Functions, LastIdentity, OuterValues};
+pub use context::{Context, Functions, LastIdentity, NoFunctions, OuterValues};
 pub use error::Error;
 pub use evaluate::{Evaluator, datum};
 pub use memory::{Memory, MemoryPool};

@@ -10,12 +10,11 @@
 
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
-use extentdb_engine::{ParallelScan, ScanWorker, Session};
+use extentdb_engine::{ParallelScan, ScanWorker};
 use extentdb_plan::physical::{Node, Operator as PlanOperator, Scan};
-use extentdb_types::Datum;
 
 use crate::batch::{BATCH_ROWS, Batch};
-use crate::context::{Context, Functions, OuterValues};
+use crate::context::{Context, NoFunctions, OuterValues};
 use crate::error::Error;
 use crate::exchange::{Exchange, Producer};
 use crate::memory::Memory;
@@ -136,6 +135,7 @@ impl Place {
         work: &Work<T>,
         producer: &Producer<T>,
     ) {
+        // What calls functions of the session is not in the threads' part of a plan.
         let mut functions = NoFunctions;
         let mut context = Context::without_engine(cancellation, &mut functions);
         context.outer = self.outer;
@@ -143,20 +143,6 @@ impl Place {
         if let Err(error) = work(&mut *operator, &mut context, producer) {
             producer.fail(error);
         }
-    }
-}
-
-/// Threads have no session: what calls its functions is not in their part of the plan.
-struct NoFunctions;
-
-impl Functions for NoFunctions {
-    fn call(
-        &mut self,
-        _: Option<&mut Session>,
-        _: usize,
-        _: &[Datum<'_>],
-    ) -> Result<Datum<'static>, Error> {
-        Err(Error::NotSupported("a function of the session in a thread".to_owned()))
     }
 }
 

@@ -8,32 +8,11 @@ mod support;
 
 use extentdb_session::Argument;
 use extentdb_types::{Datum, NText, SqlType};
-use support::{batch, call, connect, server};
+use support::{batch, blocks, call, connect, server};
 
 fn script(name: &str) {
-    let path = format!("{}/tests/scripts/{name}.batches", env!("CARGO_MANIFEST_DIR"));
-    let golden = std::fs::read_to_string(&path).unwrap();
-    let server = server();
-    let mut connection = connect(&server);
-    let mut found = String::new();
-    for block in golden.split("\n\n") {
-        let (comment, text) = block
-            .strip_prefix('#')
-            .and_then(|rest| rest.split_once('\n'))
-            .map_or(("", block), |(comment, text)| (comment, text));
-        if !comment.is_empty() {
-            found.push_str(&format!("#{comment}\n"));
-        }
-        let text = text.split_once("\n---").map_or(text, |(text, _)| text);
-        let given = batch(&mut connection, text);
-        let given = if given.is_empty() { given } else { format!("{given}\n") };
-        found.push_str(&format!("{text}\n---\n{given}\n"));
-    }
-    let found = format!("{}\n", found.trim_end());
-    if std::env::var_os("UPDATE_GOLDENFILES").is_some() {
-        std::fs::write(&path, &found).unwrap();
-    }
-    assert_eq!(found, golden, "{name}");
+    let mut connection = connect(&server());
+    blocks::compare("scripts", name, &mut |text| batch(&mut connection, text));
 }
 
 /// A test for each script.

@@ -1,9 +1,7 @@
 //! Who may do what: logins, users, roles, permissions, ownership chains, EXECUTE AS.
 //!
-//! `tests/security/NAME.batches`: batches with a blank line between them, beneath `---` what each
-//! gives. `as NAME: …` is a batch of the connection of a login, `login NAME DATABASE` makes a new
-//! one; all others are sa's. The database is `shop`. `UPDATE_GOLDENFILES=1` writes what they give
-//! now.
+//! `tests/security/NAME.batches`, written as `support/blocks.rs` says. `as NAME: …` is a batch of the connection of a login, `login NAME DATABASE` makes a new
+//! one; all others are sa's. The database is `shop`.
 
 mod support;
 
@@ -12,7 +10,7 @@ use std::sync::Arc;
 
 use extentdb_session::login::ClientInfo;
 use extentdb_session::{Connection, Server};
-use support::{batch, connect, server};
+use support::{batch, blocks, connect, server};
 
 struct Story {
     server: Arc<Server>,
@@ -51,34 +49,12 @@ impl Story {
 }
 
 fn script(name: &str) {
-    let path = format!("{}/tests/security/{name}.batches", env!("CARGO_MANIFEST_DIR"));
-    let golden = std::fs::read_to_string(&path).unwrap();
     let server = server();
     let mut sa = connect(&server);
     batch(&mut sa, "CREATE DATABASE shop");
     batch(&mut sa, "USE shop");
     let mut story = Story { server, connections: BTreeMap::from([("sa".to_owned(), sa)]) };
-    let mut found = String::new();
-    for block in golden.split("\n\n") {
-        let (comment, text) = block
-            .strip_prefix('#')
-            .filter(|rest| rest.starts_with(' '))
-            .and_then(|rest| rest.split_once('\n'))
-            .map_or(("", block), |(comment, text)| (comment, text));
-        if !comment.is_empty() {
-            found.push_str(&format!("#{comment}\n"));
-        }
-        let text = text.split_once("\n---").map_or(text, |(text, _)| text).trim_end();
-        let given = story.given(text);
-        let given = if given.is_empty() { given } else { format!("{given}\n") };
-        found.push_str(&format!("{text}\n---\n{given}\n"));
-    }
-    let found = format!("{}\n", found.trim_end());
-    if std::env::var_os("UPDATE_GOLDENFILES").is_some() {
-        std::fs::write(&path, &found).unwrap();
-        return;
-    }
-    assert_eq!(found, golden, "{name}");
+    blocks::compare("security", name, &mut |text| story.given(text));
 }
 
 /// A test for each script.

@@ -15,7 +15,7 @@ use extentdb_types::{Datum, SqlType};
 use super::WorkArea;
 use crate::batch::Batch;
 use crate::build::build;
-use crate::context::{Context, Functions};
+use crate::context::{Context, Functions, NoFunctions};
 use crate::error::Error;
 use crate::memory::{Memory, MemoryPool};
 use crate::testing::{Cell, CellRow, batch, cells, node, sorted, varchar};
@@ -38,19 +38,6 @@ fn rows() -> Vec<CellRow> {
         vec![Cell::Int(number), text, Cell::Int(row % 13)]
     };
     (0..ROWS).map(row).collect()
-}
-
-struct NoFunctions;
-
-impl Functions for NoFunctions {
-    fn call(
-        &mut self,
-        _: Option<&mut Session>,
-        _: usize,
-        _: &[Datum<'_>],
-    ) -> Result<Datum<'static>, Error> {
-        Err(Error::NotSupported("a function".to_owned()))
-    }
 }
 
 fn input() -> Node {

@@ -1,5 +1,7 @@
 //! A connection over databases in memory, whose output is lines of text.
 
+#[allow(dead_code, reason = "not every test has golden files")]
+pub(crate) mod blocks;
 #[allow(dead_code, reason = "not every test describes objects")]
 pub(crate) mod describe;
 #[allow(dead_code, reason = "not every test draws")]

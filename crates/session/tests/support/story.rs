@@ -9,7 +9,7 @@ use std::sync::Arc;
 use extentdb_session::{Connection, Server};
 
 use super::describe::describe;
-use super::{batch, connect, server};
+use super::{batch, blocks, connect, server};
 
 /// A server with two connections in database `shop`.
 pub(crate) struct Story {
@@ -38,8 +38,6 @@ impl Story {
 
 /// Runs a script of a folder of `tests`, and compares.
 pub(crate) fn script(folder: &str, name: &str) {
-    let path = format!("{}/tests/{folder}/{name}.batches", env!("CARGO_MANIFEST_DIR"));
-    let golden = std::fs::read_to_string(&path).unwrap();
     let server = server();
     let mut connection = connect(&server);
     let mut other = connect(&server);
@@ -47,25 +45,5 @@ pub(crate) fn script(folder: &str, name: &str) {
     batch(&mut connection, "USE shop");
     batch(&mut other, "USE shop");
     let mut story = Story { server, connection, other };
-    let mut found = String::new();
-    for block in golden.split("\n\n") {
-        let (comment, text) = block
-            .strip_prefix('#')
-            .filter(|rest| rest.starts_with(' '))
-            .and_then(|rest| rest.split_once('\n'))
-            .map_or(("", block), |(comment, text)| (comment, text));
-        if !comment.is_empty() {
-            found.push_str(&format!("#{comment}\n"));
-        }
-        let text = text.split_once("\n---").map_or(text, |(text, _)| text).trim_end();
-        let given = story.given(text);
-        let given = if given.is_empty() { given } else { format!("{given}\n") };
-        found.push_str(&format!("{text}\n---\n{given}\n"));
-    }
-    let found = format!("{}\n", found.trim_end());
-    if std::env::var_os("UPDATE_GOLDENFILES").is_some() {
-        std::fs::write(&path, &found).unwrap();
-        return;
-    }
-    assert_eq!(found, golden, "{name}");
+    blocks::compare(folder, name, &mut |text| story.given(text));
 }
