@@ -152,11 +152,14 @@ pub enum Error {
     },
     /// The rollback of a page split failed; the next restart undoes the split.
     #[error(
-        "allocation unit {unit} is unusable until restart: a page split could not be rolled back"
+        "allocation unit {unit} is unusable until restart: a page split could not be rolled back: \
+         {reason}"
     )]
     Unusable {
         /// Allocation unit of the tree.
         unit: AllocUnitId,
+        /// The error of that rollback.
+        reason: String,
     },
     /// A lock on the RID of a record was not granted.
     #[error(transparent)]

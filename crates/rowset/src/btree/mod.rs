@@ -78,7 +78,7 @@
 //!    reaches all keys as long as it is not split, and a split is noticed by 2.
 //! 4. *No descent sees half a change.* Readers need a latch that the split holds; a split that
 //!    fails is rolled back before its latches are released. When the rollback fails, too,
-//!    `is_unusable` is set before they are released, and read after each leaf is latched.
+//!    `unusable` is set before they are released, and read after each leaf is latched.
 //! 5. *Latches do not deadlock.* A descent, a change of a leaf, and a scan hold one page of the
 //!    tree and wait for no other; from a leaf they wait for its byte in PFS, the log, and the table
 //!    of transactions. Only a split holds several pages, and there is one split at a time.
@@ -114,8 +114,8 @@ mod undo;
 mod undo_room;
 mod unlink;
 
-use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_base::sync::atomic::{AtomicU64, Ordering};
+use extentdb_base::sync::{Arc, Mutex, OnceLock, lock};
 use extentdb_base::{PageId, Rid};
 use extentdb_format::log::Context;
 use extentdb_format::page::PageType;
@@ -154,8 +154,8 @@ pub struct Tree {
     insert_patterns: InsertPatterns,
     /// Bytes reserved for the undo of open transactions.
     undo_room: UndoRoom,
-    /// The rollback of a change of several pages failed.
-    is_unusable: AtomicBool,
+    /// Why the rollback of a change of several pages failed, or its commit.
+    unusable: OnceLock<String>,
 }
 
 /// A row as it lies in its leaf.
@@ -181,7 +181,7 @@ impl Tree {
         let structure = Mutex::default();
         let ghost_leaves = Mutex::default();
         let version = AtomicU64::new(0);
-        let is_unusable = AtomicBool::new(false);
+        let unusable = OnceLock::new();
         let insert_patterns = InsertPatterns::default();
         let undo_room = UndoRoom::default();
         Tree {
@@ -193,7 +193,7 @@ impl Tree {
             ghost_leaves,
             insert_patterns,
             undo_room,
-            is_unusable,
+            unusable,
         }
     }
 
@@ -218,13 +218,14 @@ impl Tree {
     }
 
     fn verify_whole(&self) -> Result<(), Error> {
-        let is_unusable = self.is_unusable.load(Ordering::Acquire);
-        if is_unusable { Err(Error::Unusable { unit: self.unit.id() }) } else { Ok(()) }
+        let Some(reason) = self.unusable.get() else { return Ok(()) };
+        Err(Error::Unusable { unit: self.unit.id(), reason: reason.clone() })
     }
 
     /// Every operation fails from here on, until restart.
-    fn mark_unusable(&self) {
-        self.is_unusable.store(true, Ordering::Release);
+    fn mark_unusable(&self, why: &Error) {
+        // The first reason stays.
+        let _ = self.unusable.set(why.to_string());
     }
 
     /// Changes the number of rows, and runs `work`, which inserts or deletes them. Counted before

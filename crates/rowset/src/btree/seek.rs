@@ -245,7 +245,7 @@ impl Tree {
                 }
                 let guard = guard?;
                 if self.node(page, &guard)?.is_leaf() {
-                    // A failed rollback sets `is_unusable` before it releases its pages.
+                    // A failed rollback sets `unusable` before it releases its pages.
                     self.verify_whole()?;
                     return Ok(Reached::Leaf(guard, trail));
                 }

@@ -73,13 +73,15 @@ impl Tree {
         let mut held = LatchedPages::new();
         let outcome = work(&mut sys, &mut held);
         if let Ok(ChangeOutcome::Done) = outcome {
-            let ended = sys.commit().inspect_err(|_| self.mark_unusable());
+            let ended = sys.commit().map_err(Error::from);
+            let ended = ended.inspect_err(|error| self.mark_unusable(error));
             self.version.fetch_add(1, Ordering::Release);
             drop(held);
-            return ended.map(|_| true).map_err(Error::from);
+            return ended.map(|_| true);
         }
-        if self.space.roll_back_system_latched(sys, &self.unit, pointers, &mut held).is_err() {
-            self.mark_unusable();
+        let ended = self.space.roll_back_system_latched(sys, &self.unit, pointers, &mut held);
+        if let Err(error) = ended {
+            self.mark_unusable(&Error::from(error));
         }
         drop(held);
         // The undo has changed the maps without the cached chain.
