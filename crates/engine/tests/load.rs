@@ -186,24 +186,61 @@ fn an_error_of_the_source_undoes_the_set() {
     shop.close();
 }
 
+fn delete(session: &mut Session, table: &Table, is_one: &dyn Fn(i32) -> bool) {
+    for (at, row) in rows(session, table) {
+        if is_one(id_of(&row)) {
+            session.delete(table, &at).unwrap();
+        }
+    }
+}
+
+/// Rows of a set lie on pages with rows that others have put there, or delete.
+#[test]
+fn a_set_that_comes_to_other_rows_is_undone_alone() {
+    let shop = Shop::create();
+    let mut session = shop.db.session();
+    for kind in kinds() {
+        for (name, lock) in [("rows", LoadLock::Rows), ("table", LoadLock::Table)] {
+            let table = kind.create(&mut session, &format!("{}_{name}", kind.name));
+            load(&mut session, &table, &expected(100), lock).unwrap();
+            session.begin();
+            delete(&mut session, &table, &|id| id == 99);
+            load(&mut session, &table, &(100..700).collect::<Vec<i32>>(), lock).unwrap();
+            delete(&mut session, &table, &|id| id % 3 == 0);
+            load(&mut session, &table, &(700..900).collect::<Vec<i32>>(), lock).unwrap();
+            session.rollback().unwrap();
+            assert_eq!(ids(&mut session, &table), expected(100), "{} {name}", kind.name);
+            load(&mut session, &table, &[100], lock).unwrap();
+            assert_eq!(ids(&mut session, &table), expected(101), "{} {name}", kind.name);
+        }
+    }
+    drop(session);
+    shop.close();
+}
+
 /// The power fails at every call of the disk during a load, its commit and a checkpoint.
 #[test]
 fn after_a_power_cut_all_rows_are_there_or_none() {
-    let mut found = Vec::new();
-    for kind in kinds() {
-        for lock in [LoadLock::Rows, LoadLock::Table] {
-            found.extend((0..).map_while(|cut| load_and_cut(&kind, lock, cut)));
+    for before in [0, 30] {
+        let mut found = Vec::new();
+        for kind in kinds() {
+            for lock in [LoadLock::Rows, LoadLock::Table] {
+                found.extend((0..).map_while(|cut| load_and_cut(&kind, lock, before, cut)));
+            }
         }
+        let (none, all) = (before as usize, before as usize + 400);
+        assert!(found.iter().all(|rows| [none, all].contains(rows)), "{found:?}");
+        assert!(found.contains(&none) && found.contains(&all), "{found:?}");
     }
-    assert!(found.iter().all(|rows| [0, 400].contains(rows)), "{found:?}");
-    assert!(found.contains(&0) && found.contains(&400), "{found:?}");
 }
 
-/// The rows that are there afterwards; `None` when the power has not failed.
-fn load_and_cut(kind: &Kind, lock: LoadLock, cut: u64) -> Option<usize> {
+/// The rows that are there afterwards, some of them from before; `None` when the power has not
+/// failed.
+fn load_and_cut(kind: &Kind, lock: LoadLock, before: i32, cut: u64) -> Option<usize> {
     let Shop { disk, db } = Shop::create();
     let mut session = db.session();
     let table = kind.create(&mut session, "t");
+    load(&mut session, &table, &(1000..1000 + before).collect::<Vec<i32>>(), lock).unwrap();
     db.checkpoint().unwrap();
     disk.fail_after(cut);
     let is_acknowledged = load(&mut session, &table, &mixed(400), lock).is_ok();
@@ -214,7 +251,8 @@ fn load_and_cut(kind: &Kind, lock: LoadLock, cut: u64) -> Option<usize> {
     let mut session = db.session();
     let table = session.table("t").unwrap();
     let found = ids(&mut session, &table).len();
-    assert!(found == 400 || !is_acknowledged, "{} {lock:?} cut {cut}: {found}", kind.name);
+    let all = 400 + before as usize;
+    assert!(found == all || !is_acknowledged, "{} {lock:?} cut {cut}: {found}", kind.name);
     drop((session, table));
     Shop { disk, db }.close();
     (!is_over).then_some(found)

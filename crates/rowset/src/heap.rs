@@ -7,7 +7,7 @@
 //!        ends. With row versions it becomes a ghost, which is removed later (versions)
 //! update in place when the page has room, else the row moves and a stub of nine bytes keeps its
 //!        address (forward)
-//! build  many rows at once into a new heap, one log record for each page (build)
+//! fill   many rows of one transaction, one log record for each page (fill)
 //! scan   pages of the IAM chain in their order; a forwarded row where its stub is
 //! ```
 //!
@@ -20,8 +20,8 @@
 //! of another session and never waits for it.
 
 mod append;
-pub mod build;
 mod fetch;
+mod fill;
 mod forward;
 pub(crate) mod free_space;
 mod insert;
@@ -45,6 +45,7 @@ use free_space::{FreeSpace, SharedFreeSpace};
 pub use free_space::ReservedRoom;
 
 pub use fetch::Fetched;
+pub use fill::HeapFiller;
 pub use forward::{HeapShape, as_forwarded};
 pub use row_locks::{HeapWriter, RowLocks};
 pub use scan::PageRows;

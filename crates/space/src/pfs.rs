@@ -65,7 +65,8 @@ impl Space {
     }
 
     /// Changes the class of fullness, or the ghost bit, of one page: a change that belongs to no
-    /// transaction.
+    /// transaction. The byte of a page that is not allocated stays as it is: the transaction that
+    /// has freed the page may be rolled back, and must find it so.
     pub fn set_free_space(
         &self,
         page: PageId,
@@ -75,7 +76,7 @@ impl Space {
         let at = page.page % PAGES_PER_PFS;
         let old = PfsByte(PfsView::new(&map).bytes().get(at as usize).copied().unwrap_or(0));
         let new = new(old);
-        if old == new {
+        if old == new || !old.is_allocated() {
             return Ok(false);
         }
         let set = SetFreeSpace {

@@ -291,6 +291,21 @@ fn pages_that_were_freed_are_the_units_again_after_a_rollback() {
     assert!(!bench.allocate(&unit, 8).is_empty());
 }
 
+/// The rollback of a freed page finds the byte of PFS as it left it, whatever others say of a page
+/// that they have still latched.
+#[test]
+fn nobody_changes_the_pfs_byte_of_a_page_that_a_transaction_has_freed() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let unit = Arc::new(unit(300));
+    let pages = bench.allocate(&unit, 12);
+    let mut tx = bench.begin_system();
+    let _ = bench.space.free_pages(&mut tx, &unit, &pages[9..10]).unwrap();
+    let with_ghosts = |page| bench.space.set_free_space(page, |state| state.with_ghosts(true));
+    assert!(!with_ghosts(pages[9]).unwrap());
+    roll_back_system(&bench.space, tx).unwrap();
+    assert!(with_ghosts(pages[9]).unwrap() && bench.pfs(pages[9]).has_ghosts());
+}
+
 #[test]
 fn a_page_of_a_mixed_extent_is_not_freed_by_itself() {
     let bench = bench(&[file(1, 800, 64)], true);

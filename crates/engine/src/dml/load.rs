@@ -4,12 +4,13 @@
 //! the table is empty, and locked for this alone     new units, filled page by page: a heap in the
 //! (TABLOCK, or created by the transaction)          order of the rows, a clustered index sorted;
 //!                                                   then each index, sorted
+//! a heap without indexes                            page by page after the rows that it has
 //! otherwise                                         runs of rows in the order of the clustered
 //!                                                   key, inserted one by one
 //! ```
 //!
-//! One log record has all rows of a page of new units, and a rollback frees the units instead of
-//! deleting rows: see [`extentdb_rowset::heap::build`]. Foreign keys are checked at the end,
+//! One log record has all rows that come to a page together: see
+//! [`extentdb_rowset::heap::HeapFiller`]. Foreign keys are checked at the end,
 //! in sets.
 //!
 //! Where we differ from the product: it logs only allocations when such a load runs in the simple
@@ -18,6 +19,7 @@
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::Cell;
+use extentdb_rowset::Heap;
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_types::Datum;
 
@@ -112,20 +114,29 @@ impl StatementContext<'_> {
     /// Fills a table over units that the transaction has created and nobody else uses.
     fn fill_table(&mut self, of: TableRef<'_>, rows: &mut dyn RowSource) -> Result<u64, Error> {
         let count = match &of.storage.base {
-            Base::Heap(heap) => {
-                let mut builder = heap.builder(&of.storage.shape)?;
-                let count = self.each_new_row(of, rows, &mut |context, row| {
-                    Ok(builder.add(context.tx()?, of.storage.stored(&row))?)
-                })?;
-                builder.end(self.tx()?)?;
-                count
-            }
+            Base::Heap(heap) => self.fill_heap(of, heap, rows)?,
             Base::Clustered(index) => self.fill_clustered(of, index, rows)?,
         };
         for index in &of.storage.indexes {
             self.fill(of, index, index.fill())?;
         }
         of.table.statistics().note_rows(count);
+        Ok(count)
+    }
+
+    /// Adds rows to a heap, page by page; none of its indexes gets an entry.
+    fn fill_heap(
+        &mut self,
+        of: TableRef<'_>,
+        heap: &Heap,
+        rows: &mut dyn RowSource,
+    ) -> Result<u64, Error> {
+        let mut locks = self.row_locks(of.table);
+        let mut filler = heap.filler(self.session_id(), &of.storage.shape)?;
+        let count = self.each_new_row(of, rows, &mut |context, row| {
+            Ok(filler.add(context.tx()?, of.storage.stored(&row), &mut locks)?)
+        })?;
+        filler.end(self.tx()?, &mut locks)?;
         Ok(count)
     }
 
@@ -153,7 +164,12 @@ impl StatementContext<'_> {
 
     /// Inserts rows one by one: of a clustered index in runs that are sorted by the key.
     fn insert_runs(&mut self, of: TableRef<'_>, rows: &mut dyn RowSource) -> Result<u64, Error> {
-        if of.storage.base.heap().is_some() {
+        if let Some(heap) = of.storage.base.heap() {
+            if of.storage.is_rows_alone() && self.row_writer(of.table)?.is_none() {
+                let count = self.fill_heap(of, heap, rows)?;
+                of.table.statistics().note_rows(count);
+                return Ok(count);
+            }
             return self.each_new_row(of, rows, &mut |context, mut row| {
                 context.insert_row(of, &mut row).map(drop)
             });
@@ -219,6 +235,11 @@ impl Storage {
     /// Has it neither pages nor a transaction that freed some?
     fn has_no_pages(&self) -> bool {
         self.units().all(|unit| unit.first_iam().is_none())
+    }
+
+    /// Is a row all that there is of it: no value off it, no entry of an index?
+    fn is_rows_alone(&self) -> bool {
+        self.off_row.is_empty() && self.indexes.is_empty()
     }
 
     /// Can its rows be written page by page? Not with values off rows or uniquifiers: these are

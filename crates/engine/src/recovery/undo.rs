@@ -251,12 +251,13 @@ fn undone_rows(record: &RecordRef<'_>) -> Option<i64> {
     let counts = |row: &&&[u8]| {
         row.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded)
     };
+    let delta_of = |rows: &[&[u8]]| Some(rows.iter().filter(counts).count() as i64);
     match record.payload() {
         Payload::InsertRows(insert) if record.header().context == Context::HEAP => {
-            insert.rows.first().filter(counts).map(|_| -1)
+            delta_of(&insert.rows).map(|count| -count)
         }
         Payload::DeleteRows(delete) if record.header().context == Context::HEAP => {
-            delete.rows.first().filter(counts).map(|_| 1)
+            delta_of(&delete.rows)
         }
         // The row has become a ghost.
         Payload::ModifyRow(modify) if modify.fixed.offset_in_row == 0 => {

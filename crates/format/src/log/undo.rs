@@ -3,9 +3,10 @@
 //!
 //! ```text
 //! record                      what takes it back
-//! INSERT_ROWS                 DELETE_ROWS, which does not repeat the row. Several rows at once:
-//!                             nothing, they lie on a page
-//!                             that a split or a build has just formatted, and the page goes
+//! INSERT_ROWS                 DELETE_ROWS, which does not repeat the row. Several rows at once in a
+//!                             heap: one DELETE_ROWS of all of them. In an index: nothing, they lie
+//!                             on a page that a split or a build has just formatted, and the page
+//!                             goes
 //! DELETE_ROWS                 INSERT_ROWS; a ghost gets its life back
 //! MODIFY_ROW, MODIFY_COLUMNS,
 //! MODIFY_HEADER, ROOT_CHANGE,
@@ -86,13 +87,16 @@ pub fn inverse<'a>(
     let one = |op, context, payload| Ok(Inverse::Change(Box::new(Change { op, context, payload })));
     match payload {
         Payload::FormatPage(_) | Payload::CreateAllocChain(_) => Ok(Inverse::Nothing),
-        Payload::InsertRows(insert) if insert.rows.len() > 1 => Ok(Inverse::Nothing),
+        Payload::InsertRows(insert) if insert.rows.len() > 1 && context != Context::HEAP => {
+            Ok(Inverse::Nothing)
+        }
         Payload::InsertRows(insert) => {
             let fixed = RowPart {
                 offset_in_row: DeleteRows::OFFSET_IN_ROW,
                 ..insert.fixed.clone()
             };
-            let delete = DeleteRows { fixed, rows: vec![&[]], lock_info: &[] };
+            let rows = vec![&[][..]; insert.rows.len()];
+            let delete = DeleteRows { fixed, rows, lock_info: &[] };
             one(Op::DELETE_ROWS, context, Payload::DeleteRows(delete))
         }
         Payload::DeleteRows(delete) => {

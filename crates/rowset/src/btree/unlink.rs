@@ -96,12 +96,23 @@ impl Tree {
             Ok(ChangeOutcome::Done)
         })?;
         if !is_done {
+            self.note_ghosts_in_pfs(page)?;
             return Ok(false);
         }
         self.unit.count_data_pages(-1);
         lock(&self.ghost_leaves).remove(&page);
         self.space.release(freed)?;
         Ok(true)
+    }
+
+    /// A row of the leaf may have been deleted while its page was free in PFS, where this could not
+    /// be said.
+    fn note_ghosts_in_pfs(&self, page: PageId) -> Result<(), Error> {
+        let guard = self.read(page)?;
+        if PageHeader::of(&guard).ghost_count.get() > 0 {
+            self.space.set_free_space(page, |state| state.with_ghosts(true))?;
+        }
+        Ok(())
     }
 
     /// What is to be removed for a leaf; `None` when it must stay, or the pages around it

@@ -80,7 +80,14 @@ pub(super) fn delete(
     page: &mut PageBytes,
 ) -> Result<(), ApplyError> {
     let slot = delete.fixed.page.slot;
-    let [row] = delete.rows.as_slice() else { return Err(ApplyError::Shape(Op::DELETE_ROWS)) };
+    let [row] = delete.rows.as_slice() else {
+        let is_undo = is_compensation && context == Context::HEAP;
+        return if is_undo {
+            delete_all(delete, page)
+        } else {
+            Err(ApplyError::Shape(Op::DELETE_ROWS))
+        };
+    };
     // A compensation record does not repeat the row.
     if !(row.is_empty() && is_compensation) && PageRef::new(page).row(slot)? != *row {
         return Err(ApplyError::Before { slot, offset: 0 });
@@ -94,6 +101,17 @@ pub(super) fn delete(
     }
     let rule = slot_rule(Op::DELETE_ROWS, context, page)?;
     PageMut::new(page).remove_row(slot, rule)?;
+    Ok(())
+}
+
+/// The rows of an insert into a heap go together, the last one first; their slots stay empty.
+fn delete_all(delete: &DeleteRows<'_>, page: &mut PageBytes) -> Result<(), ApplyError> {
+    let rule = slot_rule(Op::DELETE_ROWS, Context::HEAP, page)?;
+    for at in (0..delete.rows.len()).rev() {
+        let slot = u16::try_from(usize::from(delete.fixed.page.slot) + at);
+        let slot = slot.map_err(|_| ApplyError::Shape(Op::DELETE_ROWS))?;
+        PageMut::new(page).remove_row(slot, rule)?;
+    }
     Ok(())
 }
 

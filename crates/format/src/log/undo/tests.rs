@@ -170,3 +170,17 @@ fn what_nobody_can_undo_says_so() {
     let format = Payload::FormatPage(FormatPage::default());
     assert_eq!(inverse(&header, &format, PageType::Data), Ok(Inverse::Nothing));
 }
+
+/// The rows of one insert into a heap go together.
+#[test]
+fn an_insert_of_several_rows_into_a_heap_is_undone_whole() {
+    let rows: Vec<_> = (1u8..4).map(|key| row(key, 20)).collect();
+    let mut page = page_with(PageType::Data, &rows);
+    let more: Vec<_> = (4u8..40).map(|key| row(key, usize::from(key))).collect();
+    let fixed = RowPart { page: part(3), ..RowPart::default() };
+    let views = more.iter().map(Vec::as_slice).collect();
+    let insert = InsertRows { fixed, rows: views, ..InsertRows::default() };
+    there_and_back(Op::INSERT_ROWS, Context::HEAP, &Payload::InsertRows(insert), &mut page);
+    let seen: Vec<_> = rows_of(&page).into_iter().flatten().collect();
+    assert_eq!(seen, rows);
+}
