@@ -114,6 +114,9 @@ pub fn push_value(
     value: &Datum<'_>,
     bytes: &mut Vec<u8>,
 ) -> Result<(), String> {
+    if column.push_plain(value) {
+        return Ok(());
+    }
     bytes.clear();
     let pushed = if value.is_null() {
         column.push_stored(None)

@@ -12,10 +12,12 @@
 //! - Memory holds a part of the rows, however many there are.
 
 use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_engine::Vector;
 use extentdb_session::{BulkRows, RequestedColumn, RowBatch, RowProvider, RowStream, push_value};
 use extentdb_tds::packet::Reset;
 use extentdb_tds::request::{BulkDecoder, BulkEvent};
-use extentdb_tds::{Column, DecodeError, Protocol, RowView};
+use extentdb_tds::value::RawValue;
+use extentdb_tds::{Column, DecodeError, Protocol, RowValue, RowView};
 use extentdb_types::{Collation, SqlType};
 
 use crate::arguments::{Refused, of_any_length};
@@ -145,10 +147,11 @@ impl Arriving {
     /// The next rows; `None` at their end, or at a fault.
     fn rows(&mut self, columns: &[RequestedColumn]) -> Result<Option<RowBatch>, String> {
         let mut batch = RowBatch::empty(columns);
+        let places = places_by_ordinal(columns);
         let mut bytes = Vec::new();
         while batch.rows < BATCH_ROWS && self.fault.is_none() {
             let taken = match self.decoder.next_event() {
-                Ok(Some(BulkEvent::Row(row))) => push_row(&mut batch, columns, &row, &mut bytes)?,
+                Ok(Some(BulkEvent::Row(row))) => push_row(&mut batch, &places, &row, &mut bytes)?,
                 Ok(Some(BulkEvent::Columns(_))) => Ok(()),
                 Ok(Some(BulkEvent::Done)) => break,
                 Ok(None) => {
@@ -186,27 +189,56 @@ fn known_column(column: &Column, collation: Collation) -> Result<(String, SqlTyp
     Ok((column.name.to_string(), of_any_length(ty)))
 }
 
+/// Ordinals of the message and the columns of a batch that get their values, in the order of the
+/// message.
+fn places_by_ordinal(columns: &[RequestedColumn]) -> Vec<(usize, usize)> {
+    let mut places: Vec<(usize, usize)> =
+        columns.iter().enumerate().map(|(place, column)| (column.ordinal, place)).collect();
+    places.sort_unstable();
+    places
+}
+
 /// Appends a row; the inner error is one of its bytes.
 fn push_row(
     batch: &mut RowBatch,
-    columns: &[RequestedColumn],
+    places: &[(usize, usize)],
     row: &RowView<'_>,
     bytes: &mut Vec<u8>,
 ) -> Result<Result<(), DecodeError>, String> {
-    let values = row.values().map(|value| value.and_then(|value| value.decode()));
-    for (ordinal, value) in values.enumerate() {
+    let mut places = places.iter().peekable();
+    for (ordinal, value) in row.values().enumerate() {
         let value = match value {
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
         };
-        for (vector, column) in batch.columns.iter_mut().zip(columns) {
-            if column.ordinal == ordinal {
-                push_value(vector, &value, bytes)?;
+        while let Some((_, place)) = places.next_if(|(wanted, _)| *wanted == ordinal) {
+            if let Some(vector) = batch.columns.get_mut(*place)
+                && let Err(error) = push(vector, &value, bytes)?
+            {
+                return Ok(Err(error));
             }
         }
     }
     batch.rows += 1;
     Ok(Ok(()))
+}
+
+/// Appends a value, by its bytes where these are the stored ones.
+fn push(
+    vector: &mut Vector,
+    value: &RowValue<'_>,
+    bytes: &mut Vec<u8>,
+) -> Result<Result<(), DecodeError>, String> {
+    if let RawValue::Bytes(raw) = value.raw
+        && value.column.type_info.is_as_stored()
+        && vector.push_plain_bytes(raw)
+    {
+        return Ok(Ok(()));
+    }
+    match value.decode() {
+        Ok(value) => push_value(vector, &value, bytes).map(Ok),
+        Err(error) => Ok(Err(error)),
+    }
 }
 
 /// The rows of a load that lies at its place.

@@ -151,6 +151,7 @@ pub struct RowValues<'a> {
 impl<'a> Iterator for RowValues<'a> {
     type Item = Result<RowValue<'a>, DecodeError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let column = self.columns.get(self.column)?;
         let is_absent = self.absence.has(self.column, column.flags);

@@ -369,6 +369,21 @@ impl TypeInfo {
         )
     }
 
+    /// Are the bytes of a value those that a row stores, whatever they are? No for types whose
+    /// bytes can be wrong, or lie otherwise in a message.
+    #[must_use]
+    pub fn is_as_stored(&self) -> bool {
+        match self {
+            TypeInfo::Fixed(scalar) | TypeInfo::Nullable(scalar) => {
+                matches!(scalar, Scalar::Int | Scalar::BigInt)
+            }
+            TypeInfo::VarChar { len, .. }
+            | TypeInfo::NVarChar { len, .. }
+            | TypeInfo::VarBinary { len } => len.is_some(),
+            _ => false,
+        }
+    }
+
     /// The collation of a character type.
     #[must_use]
     pub fn collation(&self) -> Option<WireCollation> {

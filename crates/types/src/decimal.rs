@@ -105,8 +105,19 @@ impl Decimal {
 }
 
 /// `10^exponent` for exponents up to 38.
+/// `10^0` to `10^38`.
+const POWERS_OF_TEN: [u128; MAX_PRECISION as usize + 1] = {
+    let mut powers = [1; MAX_PRECISION as usize + 1];
+    let mut exponent = 1;
+    while exponent < powers.len() {
+        powers[exponent] = powers[exponent - 1] * 10;
+        exponent += 1;
+    }
+    powers
+};
+
 fn power_of_ten(exponent: u8) -> u128 {
-    10u128.pow(u32::from(exponent.min(MAX_PRECISION)))
+    POWERS_OF_TEN[usize::from(exponent.min(MAX_PRECISION))]
 }
 
 fn checked_power_of_ten(exponent: u8) -> Option<u128> {

@@ -20,13 +20,14 @@
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::Heap;
+use extentdb_rowset::heap::RowLocks;
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_types::Datum;
 
 use crate::catalog::system_table::owned;
 use crate::catalog::{Base, DeferredChange, Index, Storage, Table, TableRef};
 use crate::dml::entries::duplicate;
-use crate::dml::new_row::NewRow;
+use crate::dml::new_row::{NewRow, emptied};
 use crate::error::Error;
 use crate::session::{Session, StatementContext};
 
@@ -100,7 +101,7 @@ impl StatementContext<'_> {
                 if is_own && storage.has_no_pages() { storage } else { self.replace_units(table)? };
             return self.fill_table(table.with(&storage), rows);
         }
-        self.insert_runs(table.with(&storage), rows)
+        self.insert_runs(table.with(&storage), rows, mode)
     }
 
     /// Has the transaction created the table?
@@ -114,7 +115,7 @@ impl StatementContext<'_> {
     /// Fills a table over units that the transaction has created and nobody else uses.
     fn fill_table(&mut self, of: TableRef<'_>, rows: &mut dyn RowSource) -> Result<u64, Error> {
         let count = match &of.storage.base {
-            Base::Heap(heap) => self.fill_heap(of, heap, rows)?,
+            Base::Heap(heap) => self.fill_heap(of, heap, rows, &mut ())?,
             Base::Clustered(index) => self.fill_clustered(of, index, rows)?,
         };
         for index in &of.storage.indexes {
@@ -130,13 +131,13 @@ impl StatementContext<'_> {
         of: TableRef<'_>,
         heap: &Heap,
         rows: &mut dyn RowSource,
+        locks: &mut dyn RowLocks,
     ) -> Result<u64, Error> {
-        let mut locks = self.row_locks(of.table);
         let mut filler = heap.filler(self.session_id(), &of.storage.shape)?;
         let count = self.each_new_row(of, rows, &mut |context, row| {
-            Ok(filler.add(context.tx()?, of.storage.stored(&row), &mut locks)?)
+            Ok(filler.add(context.tx()?, of.storage.stored(row), locks)?)
         })?;
-        filler.end(self.tx()?, &mut locks)?;
+        filler.end(self.tx()?, locks)?;
         Ok(count)
     }
 
@@ -150,7 +151,7 @@ impl StatementContext<'_> {
         index.verify_writable(of.table.name())?;
         let mut sorter = self.sorter(index.tree().shape());
         let count = self.each_new_row(of, rows, &mut |context, row| {
-            let stored = of.storage.stored(&row);
+            let stored = of.storage.stored(row);
             context.verify_new_key(of.table, index, stored)?;
             Ok(sorter.add(stored)?)
         })?;
@@ -163,20 +164,28 @@ impl StatementContext<'_> {
     }
 
     /// Inserts rows one by one: of a clustered index in runs that are sorted by the key.
-    fn insert_runs(&mut self, of: TableRef<'_>, rows: &mut dyn RowSource) -> Result<u64, Error> {
+    fn insert_runs(
+        &mut self,
+        of: TableRef<'_>,
+        rows: &mut dyn RowSource,
+        mode: LockMode,
+    ) -> Result<u64, Error> {
         if let Some(heap) = of.storage.base.heap() {
             if of.storage.is_rows_alone() && self.row_writer(of.table)?.is_none() {
-                let count = self.fill_heap(of, heap, rows)?;
+                let mut each = self.row_locks(of.table);
+                // Who has the whole table locked need not lock its rows.
+                let locks: &mut dyn RowLocks =
+                    if mode == LockMode::X { &mut () } else { &mut each };
+                let count = self.fill_heap(of, heap, rows, locks)?;
                 of.table.statistics().note_rows(count);
                 return Ok(count);
             }
-            return self.each_new_row(of, rows, &mut |context, mut row| {
-                context.insert_row(of, &mut row).map(drop)
-            });
+            return self
+                .each_new_row(of, rows, &mut |context, row| context.insert_row(of, row).map(drop));
         }
         let mut run: Vec<Vec<Cell<'static>>> = Vec::new();
         let count = self.each_new_row(of, rows, &mut |context, row| {
-            run.push(row.into_iter().map(owned).collect());
+            run.push(row.drain(..).map(owned).collect());
             if run.len() < RUN_ROWS { Ok(()) } else { context.insert_run(of, &mut run) }
         })?;
         self.insert_run(of, &mut run)?;
@@ -206,16 +215,18 @@ impl StatementContext<'_> {
         &mut self,
         of: TableRef<'_>,
         rows: &mut dyn RowSource,
-        each: &mut impl FnMut(&mut Self, Vec<Cell<'_>>) -> Result<(), Error>,
+        each: &mut impl FnMut(&mut Self, &mut Vec<Cell<'_>>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         let mut count = 0;
         let mut values = NewRow::new(of.storage);
+        let mut memory = Vec::new();
         while rows.next_row(&mut values)? {
-            let mut row = values.cells()?;
+            let mut row = values.cells(memory)?;
             self.complete_cells(of.storage, &mut row)?;
             self.verify_checks(of, &row)?;
             self.verify_references(of, None, &row)?;
-            each(self, row)?;
+            each(self, &mut row)?;
+            memory = emptied(row);
             values.clear();
             count += 1;
             if count % ROWS_PER_POLL == 0 {

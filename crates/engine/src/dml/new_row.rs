@@ -4,8 +4,7 @@
 //! source ─▶ bytes of all values, one after another ─▶ cells that borrow them ─▶ record
 //! ```
 //!
-//! Invariant: memory of the row before is used again; a load takes none for a row of a heap but
-//! that of its cells.
+//! Invariant: memory of the row before is used again; a load takes none for a row of a heap.
 
 use std::borrow::Cow;
 
@@ -82,12 +81,13 @@ impl<'s> NewRow<'s> {
         Ok(())
     }
 
-    /// The cells of the row, with room for those that are computed.
-    pub(super) fn cells(&self) -> Result<Vec<Cell<'_>>, Error> {
+    /// The cells of the row, with room for those that are computed, in the memory of `cells`.
+    pub(super) fn cells(&self, cells: Vec<Cell<'_>>) -> Result<Vec<Cell<'_>>, Error> {
         if self.values.len() != self.storage.columns.len() {
             return Err(self.wrong_count(self.values.len()));
         }
-        let mut cells = vec![Cell::Null; self.storage.shape.layout().columns.len()];
+        let mut cells = emptied(cells);
+        cells.resize(self.storage.shape.layout().columns.len(), Cell::Null);
         let mut start = 0;
         for (column, (kind, end)) in self.storage.columns.iter().zip(&self.values) {
             let cell = match kind {
@@ -106,4 +106,11 @@ impl<'s> NewRow<'s> {
     fn wrong_count(&self, found: usize) -> Error {
         Error::Columns { expected: self.storage.columns.len(), found }
     }
+}
+
+/// The memory of cells, for those of another row.
+pub(super) fn emptied<'to>(mut cells: Vec<Cell<'_>>) -> Vec<Cell<'to>> {
+    cells.clear();
+    // None is left: the vector is collected in place, and only its lifetime changes.
+    cells.into_iter().map(|_| Cell::Null).collect()
 }

@@ -26,6 +26,7 @@ mod compute;
 mod decode;
 mod image;
 mod plan;
+mod push;
 #[cfg(test)]
 mod tests;
 mod vector;

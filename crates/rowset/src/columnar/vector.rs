@@ -180,6 +180,12 @@ impl Vector {
             (Values::F64(values), _) => {
                 out.extend(values.get(row).copied().unwrap_or_default().to_le_bytes());
             }
+            (Values::I32(values), Form::Native(NativeForm::I32)) => {
+                out.extend(values.get(row).copied().unwrap_or_default().to_le_bytes());
+            }
+            (Values::I64(values), Form::Native(NativeForm::I64)) => {
+                out.extend(values.get(row).copied().unwrap_or_default().to_le_bytes());
+            }
             (_, Form::Native(form)) => native::push_stored(form, self.integer(row), out),
             _ => out.extend_from_slice(self.bytes(row)),
         }

@@ -19,6 +19,7 @@ pub enum RawValue<'a> {
 
 impl<'a> RawValue<'a> {
     /// Reads a value of type `info`.
+    #[inline]
     pub fn read(
         info: &TypeInfo,
         place: Place,
