@@ -333,7 +333,7 @@ pub fn converted(
         return Ok(value);
     }
     let name: Box<str> = "@value".into();
-    let variables: Arc<[Variable]> = Arc::from([Variable { name: name.clone(), ty: from }]);
+    let variables: Arc<[Variable]> = Arc::from([Variable { name: name.as_ref().into(), ty: from }]);
     let collation = at.connection.collation();
     let settings = at.connection.options.settings();
     let compiler = Compiler { variables: &variables, collation, settings };

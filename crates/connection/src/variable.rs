@@ -1,12 +1,13 @@
 //! Variables of batches and procedures.
 
+use extentdb_base::sync::Arc;
 use extentdb_types::SqlType;
 
 /// A declared variable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable {
     /// With its `@`.
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// Its type.
     pub ty: SqlType,
 }

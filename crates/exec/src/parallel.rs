@@ -52,7 +52,7 @@ impl Fragment {
         Some(Fragment {
             node: Arc::new(node.clone()),
             scan: TableScan::new(scan),
-            plan: Arc::new(scan.clone()),
+            plan: scan.clone(),
         })
     }
 

@@ -17,15 +17,15 @@ impl DateFormat {
     /// By its name in any case.
     #[must_use]
     pub fn named(name: &str) -> Option<DateFormat> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "mdy" => DateFormat::Mdy,
-            "dmy" => DateFormat::Dmy,
-            "ymd" => DateFormat::Ymd,
-            "ydm" => DateFormat::Ydm,
-            "myd" => DateFormat::Myd,
-            "dym" => DateFormat::Dym,
-            _ => return None,
-        })
+        let all = [
+            DateFormat::Mdy,
+            DateFormat::Dmy,
+            DateFormat::Ymd,
+            DateFormat::Ydm,
+            DateFormat::Myd,
+            DateFormat::Dym,
+        ];
+        all.into_iter().find(|format| name.as_bytes().eq_ignore_ascii_case(&format.order()))
     }
 
     /// Which part stands first, second, third: `y`, `m`, `d`.

@@ -3,6 +3,7 @@
 //! A thread costs about as much as it takes to read some thousand rows; what it reads is to be
 //! thinned out, grouped or joined before it reaches the client, who takes rows one by one anyway.
 
+use extentdb_base::sync::Arc;
 use extentdb_bind::function::Aggregate;
 use extentdb_bind::logical::JoinKind;
 use extentdb_engine::Values;
@@ -46,7 +47,9 @@ pub(crate) fn forbid(node: &mut Node) {
 fn set(node: &mut Node, readers: Readers) {
     let whole = readers.of_whole();
     match &mut node.operator {
-        Operator::Scan(scan) => scan.is_parallel &= readers == Readers::Several,
+        Operator::Scan(scan) => {
+            Arc::make_mut(scan).is_parallel &= readers == Readers::Several;
+        }
         Operator::Filter { input, .. }
         | Operator::Project { input, .. }
         | Operator::Top { input, .. } => set(input, readers),

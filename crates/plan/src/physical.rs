@@ -53,9 +53,9 @@ impl Node {
 
     /// The scan of which it is the rows, thinned out or with other columns, where several threads
     /// may read it.
-    pub fn parallel_scan(&self) -> Option<&Scan> {
+    pub fn parallel_scan(&self) -> Option<&Arc<Scan>> {
         match &self.operator {
-            Operator::Scan(scan) => Some(&**scan).filter(|scan| scan.is_parallel),
+            Operator::Scan(scan) => Some(scan).filter(|scan| scan.is_parallel),
             Operator::Filter { input, .. } | Operator::Project { input, .. } => {
                 input.parallel_scan()
             }
@@ -102,7 +102,7 @@ pub enum Operator {
     /// Rows of values.
     Values(Vec<Vec<Expression>>),
     /// Rows of a table.
-    Scan(Box<Scan>),
+    Scan(Arc<Scan>),
     /// Rows of a provider.
     Provided(ProvidedRows),
     /// Rows that a function makes.

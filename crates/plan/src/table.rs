@@ -1,5 +1,6 @@
 //! Plans that read tables.
 
+use extentdb_base::sync::Arc;
 use extentdb_bind::logical::{Column, OrderKey, Relation};
 use extentdb_bind::table::BoundTable;
 use extentdb_engine::CompareOp;
@@ -87,7 +88,7 @@ impl Planner<'_> {
         let found = all * estimate::shares(conditions, &relation, self.environment);
         let rows = found.min(path.rows).max(1.0);
         let given = if left.is_empty() { rows } else { path.rows };
-        let scanned = node(Operator::Scan(Box::new(scan)), columns, given);
+        let scanned = node(Operator::Scan(Arc::new(scan)), columns, given);
         self.filtered(scanned, &left, rows)
     }
 

@@ -123,7 +123,9 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
 
 /// A call of a function that has a value; false when it is none.
 fn function(run: &mut Run<'_>, call: &ProcedureCall) -> Result<bool, Stop> {
-    if system_name(&call.name).is_some_and(|name| name.starts_with("sp_")) {
+    if call.name.starts_with("sp_")
+        || system_name(&call.name).is_some_and(|name| name.starts_with("sp_"))
+    {
         return Ok(false);
     }
     let value = function_value(run, false, &call.name, &call.arguments)?;
@@ -175,6 +177,12 @@ pub(crate) fn run(
     arguments: &[Argument],
     caller: &Caller,
 ) -> Result<Finished, Stop> {
+    // What clients call with every statement is not looked for among all others.
+    match name {
+        "sp_execute" => return prepare::execute(run, arguments, caller),
+        "sp_executesql" => return execute_sql::run(run, arguments, caller),
+        _ => {}
+    }
     if let Some((database, rest)) = in_other_database(name)
         && is_catalog_or_text(&rest.to_lowercase())
     {

@@ -192,7 +192,7 @@ impl StoredFunction {
             _ => return Err(Cause::not_supported(format!("the function {}", self.name)).into()),
         };
         let variable = |parameter: &FunctionParameter| Variable {
-            name: parameter.name.clone(),
+            name: parameter.name.as_ref().into(),
             ty: parameter.ty,
         };
         let parameters = self.parameters.iter().map(variable).chain(result).collect();

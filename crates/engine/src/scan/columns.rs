@@ -120,6 +120,15 @@ impl Scan {
         Ok((batch.rows() > 0).then(|| batch.finish()))
     }
 
+    /// Is nothing left, as far as is known? Then [`next_batch`](Self::next_batch) need not be asked.
+    pub fn is_over(&self) -> bool {
+        match &self.source {
+            ScanSource::Leaves { at, .. } => at.is_done(),
+            ScanSource::Pages { pages, next } => *next >= pages.len(),
+            ScanSource::Rows(_) => false,
+        }
+    }
+
     /// The values of a column of a batch, those off their rows read as the scan sees them.
     ///
     /// # Errors

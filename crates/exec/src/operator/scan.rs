@@ -19,12 +19,12 @@ use crate::operator::Operator;
 
 /// A reading of a table.
 pub(crate) struct TableScan {
-    plan: Scan,
+    plan: Arc<Scan>,
     comparisons: Vec<Evaluator>,
     range: Option<RangeValues>,
     /// Rows for which it is not true are left out, and their locks given back.
     condition: Option<Evaluator>,
-    scan: Option<EngineScan>,
+    scan: Option<Box<EngineScan>>,
 }
 
 /// The values of a range of an index.
@@ -41,7 +41,7 @@ struct KeyBounds {
 }
 
 impl TableScan {
-    pub(crate) fn new(plan: &Scan) -> TableScan {
+    pub(crate) fn new(plan: &Arc<Scan>) -> TableScan {
         let range = match &plan.access {
             Access::Whole => None,
             Access::Range(range) => Some(RangeValues {
@@ -61,7 +61,7 @@ impl TableScan {
 
     /// The rows for which a condition is true: where rows are to be changed, the others are not
     /// kept locked.
-    pub(crate) fn filtered(plan: &Scan, condition: &Expression) -> TableScan {
+    pub(crate) fn filtered(plan: &Arc<Scan>, condition: &Expression) -> TableScan {
         TableScan {
             condition: Some(Evaluator::new(condition)),
             ..TableScan::new(plan)
@@ -162,8 +162,9 @@ impl TableScan {
 
 impl Operator for TableScan {
     fn open(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
-        self.scan =
-            self.begin_in(context, &|session, table, spec| session.open_scan(table, spec))?;
+        self.scan = self.begin_in(context, &|session, table, spec| {
+            session.open_scan(table, spec).map(Box::new)
+        })?;
         Ok(())
     }
 
@@ -177,7 +178,7 @@ impl Operator for TableScan {
             let batch = batch(&self.plan, found, &|at, vector| scan.whole_values(at, vector))?;
             let batch = self.wanted(batch, &scan, context)?;
             if batch.rows > 0 {
-                self.scan = Some(scan);
+                self.scan = Some(scan).filter(|scan| !scan.is_over());
                 return Ok(Some(batch));
             }
         }

@@ -274,16 +274,10 @@ impl LeafRun {
         let size = if was_used_up { (2 * self.size).min(LEAVES_MAX) } else { FIRST_LEAVES };
         self.forget();
         self.size = size;
-        let Some(parent) = tree.parent_of_leaf(range.from(), size)? else { return Ok(false) };
+        let Some(parent) = tree.parent_of_leaf(range, size)? else { return Ok(false) };
         self.version = parent.version;
         // What lies past the end of the range is neither read nor read ahead.
-        for leaf in parent.leaves {
-            let is_last = leaf.high.as_ref().is_none_or(|high| range.ends_before(high));
-            self.leaves.push(leaf);
-            if is_last {
-                break;
-            }
-        }
+        self.leaves = parent.leaves;
         if self.leaves.len() >= READ_AHEAD_FROM {
             let pages: Vec<PageId> = self.leaves.iter().map(|leaf| leaf.page).collect();
             read_ahead::bring(tree.space.pool(), &pages);
@@ -299,16 +293,20 @@ pub(super) struct Parent {
 }
 
 impl Tree {
-    /// The leaf where a key is or would be, and its right neighbours with the same parent, at most
-    /// `most` leaves; `None` in a tree without pages.
-    pub(super) fn parent_of_leaf(&self, key: &[u8], most: usize) -> Result<Option<Parent>, Error> {
-        self.restarting(|version| self.try_parent_of_leaf(key, most, version))
+    /// The leaf where a range begins, and its right neighbours with the same parent that have keys
+    /// of the range, at most `most` leaves; `None` in a tree without pages.
+    pub(super) fn parent_of_leaf(
+        &self,
+        range: &KeyRange,
+        most: usize,
+    ) -> Result<Option<Parent>, Error> {
+        self.restarting(|version| self.try_parent_of_leaf(range, most, version))
     }
 
     /// `None`: the structure has changed meanwhile.
     fn try_parent_of_leaf(
         &self,
-        key: &[u8],
+        range: &KeyRange,
         most: usize,
         version: u64,
     ) -> Result<Option<Option<Parent>>, Error> {
@@ -328,9 +326,9 @@ impl Tree {
             if node.is_leaf() {
                 return Ok(Some(Some(Parent { version, leaves: vec![RunLeaf { page, high }] })));
             }
-            let slot = node.child_slot(key)?;
+            let slot = node.child_slot(range.from())?;
             if node.is_right_above_leaves() {
-                let leaves = children_from(node, slot, most, high)?;
+                let leaves = children_from(node, slot, most, high, range)?;
                 return Ok(Some(Some(Parent { version, leaves })));
             }
             if slot + 1 < node.slot_count() {
@@ -342,21 +340,30 @@ impl Tree {
     }
 }
 
-/// The children of a page from a slot on, at most `most`, with the fence key above each.
+/// The children of a page from a slot on, at most `most` and none past the range, with the fence
+/// key above each.
 fn children_from(
     node: Node<'_>,
     slot: u16,
     most: usize,
     high: Option<Vec<u8>>,
+    range: &KeyRange,
 ) -> Result<Vec<RunLeaf>, Error> {
     let end = node.slot_count().min(slot.saturating_add(most as u16));
-    let mut children = Vec::with_capacity(usize::from(end - slot));
+    let mut children = Vec::new();
     for slot in slot..end {
-        let mut fence = high.clone();
-        if slot + 1 < node.slot_count() {
-            node.key_into(slot + 1, fence.get_or_insert_default())?;
-        }
+        let fence = if slot + 1 < node.slot_count() {
+            let mut key = Vec::new();
+            node.key_into(slot + 1, &mut key)?;
+            Some(key)
+        } else {
+            high.clone()
+        };
+        let is_last = fence.as_ref().is_none_or(|fence| range.ends_before(fence));
         children.push(RunLeaf { page: node.child(slot)?, high: fence });
+        if is_last {
+            break;
+        }
     }
     Ok(children)
 }

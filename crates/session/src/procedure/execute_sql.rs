@@ -1,7 +1,7 @@
 //! sp_executesql: a text with parameters.
 
-use super::parameters::{self, Callee, Parameter, Split};
-use super::{Caller, Finished, Returned, nested, table_parameter};
+use super::parameters::{self, Callee, Split};
+use super::{Caller, Finished, nested, table_parameter};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::output::Scope;
 use extentdb_connection::request::Argument;
@@ -53,16 +53,14 @@ pub(super) fn execute(
     call: &Call<'_>,
     caller: &Caller,
 ) -> Result<Finished, Stop> {
-    let collation = run.connection.collation();
-    let parameters = parameters::declared(call.declarations, collation)?;
-    let query = format!("({}){}", call.declarations, call.text);
-    let bound =
-        parameters::bind(run, &parameters, call.arguments, call.first, Callee::Query(&query))?;
-    let split = Split::of(parameters, bound);
+    let parameters = parameters::compiled(run, call.declarations)?;
+    let callee = Callee::Query { declarations: call.declarations, text: call.text };
+    let bound = parameters::bind(run, &parameters, call.arguments, call.first, callee)?;
+    let split = Split::of(&parameters, bound);
     let text = Text {
         source: Source::Text(call.text),
         scope: Scope::Procedure,
-        parameters: split.declared(),
+        parameters: split.variables.clone(),
         values: split.values,
         inherited: caller.inherited.clone(),
         has_outer_handler: caller.has_outer_handler,
@@ -72,19 +70,6 @@ pub(super) fn execute(
         table_parameter::enter(run, split.tables)?;
         run.text(text)
     })?;
-    let outputs = outputs(&split.variables, &split.places, &frame.values);
+    let outputs = split.places.outputs(&frame.values);
     Ok(Finished { status: run.connection.error, outputs })
-}
-
-pub(super) fn outputs(
-    parameters: &[Parameter],
-    places: &[Option<usize>],
-    values: &[extentdb_types::Datum<'static>],
-) -> Vec<(usize, Returned)> {
-    let all = parameters.iter().zip(places).zip(values);
-    let outputs = all.filter_map(|((parameter, place), value)| {
-        let place = place.filter(|_| parameter.is_output)?;
-        Some((place, Returned { ty: parameter.variable.ty, value: value.clone() }))
-    });
-    outputs.collect()
 }

@@ -4,9 +4,12 @@ use extentdb_tsql::syntax::{DeclarationKind, Expr, ObjectName, StatementKind};
 use extentdb_tsql::{Options, parse};
 use extentdb_types::{Collation, Datum, SqlType};
 
+use super::Returned;
 use super::table_parameter::{TableParameter, clash};
 use crate::statement::execute::word_as_text;
+use extentdb_base::sync::Arc;
 use extentdb_connection::cause::Cause;
+use extentdb_connection::compiled_texts::Compilation;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::{Frame, Values, Variable};
 use extentdb_connection::output::Scope;
@@ -32,7 +35,7 @@ pub(super) struct Parameter {
 #[derive(Clone, Copy)]
 pub(super) enum Callee<'c> {
     /// A text with its declarations.
-    Query(&'c str),
+    Query { declarations: &'c str, text: &'c str },
     /// A procedure of this name.
     Procedure(&'c str),
 }
@@ -56,37 +59,48 @@ impl Parameter {
 
 /// Parameters with their arguments: variables, and tables.
 pub(super) struct Split {
-    pub(super) variables: Vec<Parameter>,
+    pub(super) variables: Vec<Variable>,
     pub(super) values: Vec<Datum<'static>>,
-    /// The argument of each variable.
-    pub(super) places: Vec<Option<usize>>,
+    pub(super) places: Places,
     pub(super) tables: Vec<TableParameter>,
 }
 
+/// Type and argument of each variable that gives a value back; `None` for the others.
+pub(super) struct Places(Vec<Option<(usize, SqlType)>>);
+
+impl Places {
+    /// What comes back of the values of all variables.
+    pub(super) fn outputs(&self, values: &[Datum<'static>]) -> Vec<(usize, Returned)> {
+        let all = self.0.iter().zip(values);
+        let outputs = all.filter_map(|(place, value)| {
+            let (place, ty) = (*place)?;
+            Some((place, Returned { ty, value: value.clone() }))
+        });
+        outputs.collect()
+    }
+}
+
 impl Split {
-    pub(super) fn of(parameters: Vec<Parameter>, bound: Vec<Bound>) -> Split {
+    pub(super) fn of(parameters: &[Parameter], bound: Vec<Bound>) -> Split {
         let mut split = Split {
-            variables: Vec::new(),
-            values: Vec::new(),
-            places: Vec::new(),
+            variables: Vec::with_capacity(parameters.len()),
+            values: Vec::with_capacity(parameters.len()),
+            places: Places(Vec::with_capacity(parameters.len())),
             tables: Vec::new(),
         };
-        for (position, (parameter, bound)) in (1..).zip(parameters.into_iter().zip(bound)) {
-            if let Some(ty) = parameter.table {
-                let name = parameter.variable.name;
-                let argument = bound.table;
+        for (position, (parameter, bound)) in (1..).zip(parameters.iter().zip(bound)) {
+            let Variable { name, ty } = &parameter.variable;
+            if let Some(table) = &parameter.table {
+                let (name, ty, argument) = (name.as_ref().into(), table.clone(), bound.table);
                 split.tables.push(TableParameter { name, ty, position, argument });
                 continue;
             }
-            split.variables.push(parameter);
+            split.variables.push(parameter.variable.clone());
             split.values.push(bound.value);
-            split.places.push(bound.argument);
+            let place = bound.argument.filter(|_| parameter.is_output);
+            split.places.0.push(place.map(|place| (place, *ty)));
         }
         split
-    }
-
-    pub(super) fn declared(&self) -> Vec<Variable> {
-        self.variables.iter().map(|parameter| parameter.variable.clone()).collect()
     }
 }
 
@@ -103,6 +117,25 @@ impl Bound {
     pub(super) fn nothing() -> Bound {
         Bound { value: Datum::Null, argument: None, table: None }
     }
+}
+
+/// Declarations as parameters, kept with the texts of the connection.
+pub(super) fn compiled(run: &Run<'_>, declarations: &str) -> Result<Arc<Vec<Parameter>>, Stop> {
+    let collation = run.connection.collation();
+    let compilation = Compilation {
+        parameters: Vec::new(),
+        collation,
+        settings: run.connection.options.settings(),
+        quoted_identifier: true,
+    };
+    let texts = &run.connection.texts;
+    let found = texts.find(declarations, &compilation);
+    if let Some(Ok(parameters)) = found.map(|found| found.downcast()) {
+        return Ok(parameters);
+    }
+    let parameters = Arc::new(declared(declarations, collation)?);
+    texts.keep(declarations, compilation, parameters.clone());
+    Ok(parameters)
 }
 
 /// Reads `@a int, @b nvarchar(20) = N'x' OUTPUT`.
@@ -127,7 +160,7 @@ fn one(piece: &str, position: usize, collation: Collation) -> Result<Parameter, 
         }
         DeclarationKind::Scalar { data_type, value, .. } => Ok(Parameter {
             variable: Variable {
-                name: declaration.name.text.clone(),
+                name: declaration.name.text.as_ref().into(),
                 ty: data_type::parameter(data_type, position, collation)?,
             },
             is_output,
@@ -245,25 +278,26 @@ fn slot_of(
     place: usize,
     callee: Callee<'_>,
 ) -> Result<usize, Stop> {
-    let procedure = match callee {
-        Callee::Query(_) => "sp_executesql".to_owned(),
+    if argument.name.is_empty() && place < parameters.len() {
+        return Ok(place);
+    }
+    let procedure = || match callee {
+        Callee::Query { .. } => "sp_executesql".to_owned(),
         Callee::Procedure(name) => name.to_owned(),
     };
     if argument.name.is_empty() {
-        if place < parameters.len() {
-            return Ok(place);
-        }
         if parameters.is_empty() && matches!(callee, Callee::Procedure(_)) {
             return Err(Cause::Failed {
                 number: 8146,
                 severity: 16,
                 text: format!(
-                    "Procedure {procedure} has no parameters and arguments were supplied."
+                    "Procedure {} has no parameters and arguments were supplied.",
+                    procedure()
                 ),
             }
             .into());
         }
-        return Err(Cause::TooManyArguments { procedure }.into());
+        return Err(Cause::TooManyArguments { procedure: procedure() }.into());
     }
     let is_it = |parameter: &Parameter| {
         let own = parameter.variable.name.trim_start_matches('@');
@@ -272,8 +306,8 @@ fn slot_of(
     parameters.iter().position(is_it).ok_or_else(|| {
         let parameter = argument.name.clone();
         let procedure = match callee {
-            Callee::Query(_) => String::new(),
-            Callee::Procedure(_) => procedure.clone(),
+            Callee::Query { .. } => String::new(),
+            Callee::Procedure(name) => name.to_owned(),
         };
         Cause::UnknownParameter { parameter, procedure }.into()
     })
@@ -299,7 +333,8 @@ fn default_of(run: &Run<'_>, parameter: &Parameter, callee: Callee<'_>) -> Resul
     let Some(default) = &parameter.default else {
         let parameter = parameter.variable.name.to_string();
         return Err(match callee {
-            Callee::Query(query) => {
+            Callee::Query { declarations, text } => {
+                let query = format!("({declarations}){text}");
                 let query: String = query.chars().take(SHOWN).collect();
                 Cause::QueryParameter { query, parameter }
             }

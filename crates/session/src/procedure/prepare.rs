@@ -134,15 +134,14 @@ fn handle_output(handle: i32) -> (usize, Returned) {
 
 /// The columns of the first result, as under FMTONLY.
 fn describe(run: &mut Run<'_>, statement: &Statement) -> Result<(), Stop> {
-    let collation = run.connection.collation();
-    let parameters = super::parameters::declared(&statement.declarations, collation)?;
+    let parameters = super::parameters::compiled(run, &statement.declarations)?;
     let nothing = parameters.iter().map(|_| Bound::nothing()).collect();
-    let split = Split::of(parameters, nothing);
+    let split = Split::of(&parameters, nothing);
     let before = std::mem::replace(&mut run.connection.options.fmtonly, true);
     let text = extentdb_connection::step::Text {
         source: extentdb_connection::step::Source::Text(&statement.text),
         scope: extentdb_connection::output::Scope::Procedure,
-        parameters: split.declared(),
+        parameters: split.variables,
         values: Vec::new(),
         inherited: None,
         has_outer_handler: false,

@@ -6,7 +6,7 @@ use extentdb_tsql::syntax::{
 use extentdb_tsql::{Options, parse};
 
 use super::parameters::{self, Callee, Parameter, Split};
-use super::{Caller, Finished, execute_sql, nested, table_parameter};
+use super::{Caller, Finished, nested, table_parameter};
 use crate::user_type;
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
@@ -59,11 +59,11 @@ fn called(
     let collation = run.connection.collation();
     let parameters = declared(procedure, collation)?;
     let bound = parameters::bind(run, &parameters, arguments, 0, Callee::Procedure(&name))?;
-    let split = Split::of(parameters, bound);
+    let split = Split::of(&parameters, bound);
     let text = Text {
         source: Source::Procedure { script: &script, body, name: &name, returns: None },
         scope: Scope::Procedure,
-        parameters: split.declared(),
+        parameters: split.variables.clone(),
         values: split.values,
         inherited: caller.inherited.clone(),
         has_outer_handler: caller.has_outer_handler,
@@ -87,7 +87,7 @@ fn called(
         table_parameter::enter(run, split.tables)?;
         run.text(text)
     })?;
-    let outputs = execute_sql::outputs(&split.variables, &split.places, &frame.values);
+    let outputs = split.places.outputs(&frame.values);
     Ok(Finished { status: frame.return_status, outputs })
 }
 
@@ -126,7 +126,7 @@ fn declared(
         }
         Ok(Parameter {
             variable: Variable {
-                name: it.name.text.clone(),
+                name: it.name.text.as_ref().into(),
                 ty: data_type::parameter(data_type, at + 1, collation)?,
             },
             is_output: it.is_output,

@@ -128,7 +128,7 @@ impl Search<'_, '_> {
                     if let DeclarationKind::Scalar { data_type, .. } = &own.kind {
                         let collation = self.run.connection.collation();
                         let ty = data_type::declared(data_type, 1, collation)?;
-                        variables.push(Variable { name: own.name.text.clone(), ty });
+                        variables.push(Variable { name: own.name.text.as_ref().into(), ty });
                     }
                 }
                 self.frame = Frame::new(Scope::Procedure, Arc::from(variables));

@@ -90,7 +90,7 @@ pub(crate) fn declared(
 ) -> Result<Variable, Cause> {
     match &declaration.kind {
         DeclarationKind::Scalar { data_type, .. } => Ok(Variable {
-            name: declaration.name.text.clone(),
+            name: declaration.name.text.as_ref().into(),
             ty: data_type::declared(data_type, position, collation)?,
         }),
         DeclarationKind::Table(_) => Err(Cause::not_supported("a table variable")),

@@ -140,10 +140,10 @@ impl Opening<'_> {
     fn frame(&self, run: &mut Run<'_>) -> Result<Frame, Stop> {
         let collation = run.connection.collation();
         let parameters = parameters::declared(self.declarations, collation)?;
-        let text = format!("({}){}", self.declarations, self.text);
+        let callee = Callee::Query { declarations: self.declarations, text: self.text };
         let arguments = if parameters.is_empty() { &[] } else { self.given.arguments };
         let first = self.places.values;
-        let bound = parameters::bind(run, &parameters, arguments, first, Callee::Query(&text))?;
+        let bound = parameters::bind(run, &parameters, arguments, first, callee)?;
         if parameters.iter().any(|parameter| parameter.table.is_some()) {
             return Err(Cause::not_supported("a table as a parameter of a cursor").into());
         }
