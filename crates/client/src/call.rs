@@ -69,8 +69,9 @@ impl Connection {
         take: &mut Take<'_>,
     ) -> Result<(), Error> {
         let protocol = self.protocol();
-        let mut body = Vec::new();
-        let mut rpc = RpcWriter::new(&self.headers(), protocol.version(), &mut body);
+        let mut packets = self.packets();
+        packets.begin(PacketKind::Rpc, 0);
+        let mut rpc = RpcWriter::new(&self.headers(), protocol.version(), packets.body());
         rpc.call(procedure, RpcFlags(0));
         for parameter in parameters {
             let flags = match parameter.direction {
@@ -80,7 +81,8 @@ impl Connection {
             let type_info = TypeInfo::of(parameter.ty, Nullability::Nullable, &protocol);
             rpc.parameter(parameter.name, flags, &type_info, &parameter.value)?;
         }
-        self.send(PacketKind::Rpc, &body)?;
+        packets.end();
+        self.send_packets(&mut packets)?;
         self.answer(take)
     }
 

@@ -191,8 +191,8 @@ impl Connection {
         self.send(PacketKind::Prelogin, &body)?;
         let mut answer = Vec::new();
         loop {
-            let (is_last, part) = self.packet(&mut |_| ControlFlow::Continue(()))?;
-            answer.extend(part);
+            let (is_last, length) = self.packet(&mut |_| ControlFlow::Continue(()))?;
+            answer.extend(self.input.drain(..length).skip(HEADER_BYTES));
             if is_last {
                 break;
             }
@@ -247,9 +247,6 @@ impl Connection {
     }
 
     pub(crate) fn send(&mut self, kind: PacketKind, body: &[u8]) -> Result<(), Error> {
-        if self.is_ended {
-            return Err(Error::Ended);
-        }
         let mut packets = self.packets();
         packets.begin(kind, 0);
         packets.body().extend_from_slice(body);
@@ -263,6 +260,9 @@ impl Connection {
 
     /// Sends the packets that are complete.
     pub(crate) fn send_packets(&mut self, packets: &mut PacketWriter) -> Result<(), Error> {
+        if self.is_ended {
+            return Err(Error::Ended);
+        }
         let ready = packets.ready();
         let bytes = ready.len();
         self.transport.send(ready).map_err(Error::Broken)?;
@@ -283,8 +283,9 @@ impl Connection {
         let mut tokens = TokenDecoder::new(self.protocol, ColumnSource::Result, TOKEN_BYTES_MAX);
         self.is_cancelling = false;
         loop {
-            let (is_last, part) = self.packet(take)?;
-            tokens.push(&part);
+            let (is_last, length) = self.packet(take)?;
+            tokens.push(self.input.get(HEADER_BYTES..length).unwrap_or_default());
+            self.input.drain(..length);
             if is_last {
                 tokens.end();
             }
@@ -350,8 +351,9 @@ impl Connection {
         }
     }
 
-    /// The next packet of an answer: is it the last one, and its body.
-    fn packet(&mut self, take: &mut Take<'_>) -> Result<(bool, Vec<u8>), Error> {
+    /// Waits for the next packet of an answer, which is at the beginning of the input then: is it
+    /// the last one, and its length.
+    fn packet(&mut self, take: &mut Take<'_>) -> Result<(bool, usize), Error> {
         self.fill(HEADER_BYTES, take)?;
         let header = self.input.first_chunk::<HEADER_BYTES>().copied();
         let header = header.and_then(PacketHeader::from_bytes);
@@ -359,9 +361,7 @@ impl Connection {
         let header = header.ok_or_else(foreign)?;
         let length = usize::from(header.length);
         self.fill(length, take)?;
-        let body = self.input.get(HEADER_BYTES..length).unwrap_or_default().to_vec();
-        self.input.drain(..length);
-        Ok((header.status & status::END_OF_MESSAGE != 0, body))
+        Ok((header.status & status::END_OF_MESSAGE != 0, length))
     }
 
     /// Receives until `bytes` bytes are there.
@@ -372,7 +372,9 @@ impl Connection {
                     self.is_ended = true;
                     return Err(Error::Ended);
                 }
-                Ok(count) => self.input.extend(self.buffer.iter().take(count)),
+                Ok(count) => {
+                    self.input.extend_from_slice(self.buffer.get(..count).unwrap_or_default());
+                }
                 Err(error) if is_pause(&error) && self.is_logged_in => {
                     if take(Event::Waiting).is_break() {
                         self.cancel()?;
