@@ -4,6 +4,7 @@
 mod support;
 
 use extentdb_base::sync::Arc;
+use extentdb_base::{PageId, Rid};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
@@ -12,7 +13,8 @@ use std::thread;
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{
-    Address, Cause, ColumnSpec, Database, Error, Options, Paths, Placement, Row, Session, TableSpec,
+    Address, Cause, ColumnSpec, Database, Error, LoadLock, Options, Paths, Placement, Row, Session,
+    Table, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
@@ -21,6 +23,9 @@ use support::*;
 const ACCOUNTS: usize = 12;
 const HEAPS: usize = 3;
 const PER_THREAD: i32 = 10_000_000;
+
+/// Where the rows of a set are, which nobody says.
+const NOWHERE: Address = Address::Rid(Rid::new(PageId::NONE, 0));
 
 /// Rows of one thread, by heap and id.
 type Own = BTreeMap<(usize, i32), (Address, Row)>;
@@ -138,18 +143,40 @@ impl Owner {
     fn insert(&mut self, session: &mut Session, doubt: &mut Doubt) -> Result<(), Error> {
         let heap = self.rng.below(HEAPS as u64) as usize;
         let table = session.table(&format!("heap{heap}"))?;
-        let id = self.number * PER_THREAD + self.next;
-        self.next += 1;
+        if self.rng.below(4) == 0 {
+            return self.insert_set(session, (heap, &table), doubt);
+        }
+        let id = self.next_id(false);
         let row = self.row(id);
         let at = session.insert(&table, &row)?;
         doubt.own.insert((heap, id), (at, row));
         Ok(())
     }
 
+    /// Many rows by one statement, among those of others.
+    fn insert_set(
+        &mut self,
+        session: &mut Session,
+        (heap, table): (usize, &Arc<Table>),
+        doubt: &mut Doubt,
+    ) -> Result<(), Error> {
+        let ids: Vec<i32> = (0..1 + self.rng.below(60)).map(|_| self.next_id(true)).collect();
+        let rows: Vec<Row> = ids.iter().map(|id| self.row(*id)).collect();
+        session.insert_set(table, &mut rows.iter(), LoadLock::Rows)?;
+        doubt.own.extend(ids.into_iter().zip(rows).map(|(id, row)| ((heap, id), (NOWHERE, row))));
+        Ok(())
+    }
+
+    /// Rows of sets have odd numbers.
+    fn next_id(&mut self, is_of_set: bool) -> i32 {
+        self.next += 2;
+        self.number * PER_THREAD + self.next + i32::from(is_of_set)
+    }
+
     fn change(&mut self, session: &mut Session, doubt: &mut Doubt) -> Result<(), Error> {
         let chosen = self.rng.below(doubt.own.len() as u64) as usize;
         let found = doubt.own.iter().nth(chosen).map(|(key, (at, _))| (*key, at.clone()));
-        let Some(((heap, id), at)) = found else { return Ok(()) };
+        let Some(((heap, id), at)) = found.filter(|(_, at)| *at != NOWHERE) else { return Ok(()) };
         let table = session.table(&format!("heap{heap}"))?;
         if self.rng.below(3) == 0 {
             session.delete(&table, &at)?;
@@ -289,7 +316,10 @@ impl Bank {
             let table = session.table(&format!("heap{heap}")).unwrap();
             let all = rows(&mut session, &table);
             assert_eq!(table.row_count(), all.len() as i64, "heap{heap}");
-            found.extend(all.into_iter().map(|(at, row)| ((heap, id_of(&row)), (at, row))));
+            found.extend(all.into_iter().map(|(at, row)| {
+                let id = id_of(&row);
+                ((heap, id), (if id % 2 == 0 { at } else { NOWHERE }, row))
+            }));
         }
         for owner in &mut self.owners {
             let range = owner.number * PER_THREAD..(owner.number + 1) * PER_THREAD;
