@@ -312,10 +312,11 @@ impl Bank {
     fn assert_kept(&mut self, db: &Arc<Database>) {
         let mut session = db.session();
         let mut found: Own = Own::new();
+        let mut counted = Vec::new();
         for heap in 0..HEAPS {
             let table = session.table(&format!("heap{heap}")).unwrap();
             let all = rows(&mut session, &table);
-            assert_eq!(table.row_count(), all.len() as i64, "heap{heap}");
+            counted.push((table.row_count(), all.len() as i64));
             found.extend(all.into_iter().map(|(at, row)| {
                 let id = id_of(&row);
                 ((heap, id), (if id % 2 == 0 { at } else { NOWHERE }, row))
@@ -340,6 +341,9 @@ impl Bank {
             let got: Vec<_> = theirs.keys().collect();
             assert_eq!(expected, got, "owner {}", owner.number);
             assert!(owner.committed == theirs, "owner {}: a row has other values", owner.number);
+        }
+        for (counter, rows) in counted {
+            assert_eq!(counter, rows);
         }
         let table = session.table("accounts").unwrap();
         let balances: BTreeMap<i32, Datum<'_>> = rows(&mut session, &table)

@@ -21,7 +21,7 @@
 
 mod append;
 mod fetch;
-mod fill;
+pub mod fill;
 mod forward;
 pub(crate) mod free_space;
 mod insert;
@@ -45,7 +45,6 @@ use free_space::{FreeSpace, SharedFreeSpace};
 pub use free_space::ReservedRoom;
 
 pub use fetch::Fetched;
-pub use fill::HeapFiller;
 pub use forward::{HeapShape, as_forwarded};
 pub use row_locks::{HeapWriter, RowLocks};
 pub use scan::PageRows;

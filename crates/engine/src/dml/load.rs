@@ -10,7 +10,7 @@
 //! ```
 //!
 //! One log record has all rows that come to a page together: see
-//! [`extentdb_rowset::heap::HeapFiller`]. Foreign keys are checked at the end,
+//! [`extentdb_rowset::heap::fill`]. Foreign keys are checked at the end,
 //! in sets.
 //!
 //! Where we differ from the product: it logs only allocations when such a load runs in the simple

@@ -120,7 +120,7 @@ impl Scan {
         Ok((batch.rows() > 0).then(|| batch.finish()))
     }
 
-    /// Is nothing left, as far as is known? Then [`next_batch`](Self::next_batch) need not be asked.
+    /// Is nothing left, as far as is known? Then there is no next batch.
     pub fn is_over(&self) -> bool {
         match &self.source {
             ScanSource::Leaves { at, .. } => at.is_done(),

@@ -3,10 +3,10 @@
 //!
 //! ```text
 //! record                      what takes it back
-//! INSERT_ROWS                 DELETE_ROWS, which does not repeat the row. Several rows at once in a
-//!                             heap: one DELETE_ROWS of all of them. In an index: nothing, they lie
-//!                             on a page that a split or a build has just formatted, and the page
-//!                             goes
+//! INSERT_ROWS                 DELETE_ROWS, which does not repeat the row. Several rows at once in
+//!                             a heap: one DELETE_ROWS of all of them. In an index: nothing, they
+//!                             lie on a page that a split or a build has just formatted, and the
+//!                             page goes
 //! DELETE_ROWS                 INSERT_ROWS; a ghost gets its life back
 //! MODIFY_ROW, MODIFY_COLUMNS,
 //! MODIFY_HEADER, ROOT_CHANGE,

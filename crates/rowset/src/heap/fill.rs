@@ -1,8 +1,8 @@
 //! Many rows of one transaction at the end of a heap, page after page.
 //!
 //! ```text
-//! records ──▶ as many of them as the page has room for ──full──▶ one INSERT_ROWS on the session's
-//!                                                                own page (append.rs), then the next
+//! records ──▶ as many of them as the page has room for ──full──▶ one INSERT_ROWS on the page that
+//!                                                                the session fills (append.rs)
 //! ```
 //!
 //! One log record has all rows that come to a page together, which is what makes it faster than
@@ -17,13 +17,11 @@ use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BODY_BYTES;
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::Cell;
-use extentdb_change::change;
 use extentdb_format::allocation::pfs::Fullness;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
-use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::RecordBuilder;
-use extentdb_txn::{RecordOwner, Transaction};
+use extentdb_txn::Transaction;
 
 use super::append::free_bytes;
 use super::insert::{SLOT_BYTES, footprint};
@@ -125,13 +123,7 @@ impl HeapFiller<'_> {
         if self.ends.is_empty() {
             return Ok(());
         }
-        // Counted before they are logged, as any row is.
-        let count = self.ends.len() as i64;
-        self.heap.unit.count_rows(count);
         let written = self.write_somewhere(tx, locks);
-        if written.is_err() {
-            self.heap.unit.count_rows(-count);
-        }
         self.bytes.clear();
         self.ends.clear();
         self.taken = 0;
@@ -174,8 +166,8 @@ impl HeapFiller<'_> {
         fixed.page.slot = first;
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let rows = starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end]).collect();
-        let insert = Payload::InsertRows(InsertRows { fixed, rows, ..InsertRows::default() });
-        change(RecordOwner::Change(tx), &mut page, Op::INSERT_ROWS, Context::HEAP, insert)?;
+        let insert = InsertRows { fixed, rows, ..InsertRows::default() };
+        heap.log_insert(tx, &mut page, insert)?;
         drop(page);
         heap.note_first_row(rid(id, first), noted)?;
         Ok(None)

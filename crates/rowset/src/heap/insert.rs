@@ -40,23 +40,6 @@ impl Heap {
         let row = record.len().saturating_sub(if is_row { 0 } else { BACK_POINTER_BYTES });
         let tag = VersionTag::of(record).map_or(0, |_| VersionTag::BYTES);
         too_long(row - tag)?;
-        // Counted before it is logged: a checkpoint in between counts a row too many, which is in
-        // the log after it, and never one too few.
-        self.unit.count_rows(i64::from(is_row));
-        let placed = self.insert_anywhere(tx, session, record, locks);
-        if placed.is_err() {
-            self.unit.count_rows(-i64::from(is_row));
-        }
-        placed
-    }
-
-    fn insert_anywhere(
-        &self,
-        tx: &mut Transaction,
-        session: usize,
-        record: &[u8],
-        locks: &mut dyn RowLocks,
-    ) -> Result<Rid, Error> {
         match self.insert_where_room_is(tx, record, locks)? {
             Some(rid) => Ok(rid),
             None => self.append(tx, session, record, locks),
@@ -149,14 +132,30 @@ impl Heap {
         let mut fixed = RowPart { partition_id: self.unit.hobt(), ..RowPart::default() };
         fixed.page.slot = slot;
         let insert = InsertRows { fixed, rows: vec![record], ..InsertRows::default() };
-        change(
-            RecordOwner::Change(tx),
-            page,
-            Op::INSERT_ROWS,
-            Context::HEAP,
-            Payload::InsertRows(insert),
-        )?;
+        self.log_insert(tx, page, insert)?;
         Ok(Some(rid(id, slot)))
+    }
+
+    /// INSERT_ROWS of rows, which are counted.
+    ///
+    /// Counted just before they are logged: a checkpoint in between counts them too early, and has
+    /// their record behind it, so that a restart counts again. It never counts them too late. No
+    /// I/O lies in between: if the power failed there, no record would come.
+    pub(super) fn log_insert(
+        &self,
+        tx: &mut Transaction,
+        page: &mut PageWriteGuard,
+        insert: InsertRows<'_>,
+    ) -> Result<(), Error> {
+        let is_row = |record: &&&[u8]| {
+            record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded)
+        };
+        let count = insert.rows.iter().filter(is_row).count() as i64;
+        self.unit.count_rows(count);
+        let payload = Payload::InsertRows(insert);
+        let logged = change(RecordOwner::Change(tx), page, Op::INSERT_ROWS, Context::HEAP, payload);
+        logged.inspect_err(|_| self.unit.count_rows(-count))?;
+        Ok(())
     }
 
     /// A slot for a record of `len` bytes: an empty one that no other transaction has locked, or a
