@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -73,14 +72,13 @@ pub fn feed(
 pub fn peak_memory(command: &mut Command) -> Result<Option<u64>> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().with_context(|| format!("{command:?}"))?;
-    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let id = child.id();
     let done = AtomicBool::new(false);
     let (output, peak) = thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             let mut peak = None;
             while !done.load(Ordering::Relaxed) {
-                peak =
-                    fs::read_to_string(&status).ok().and_then(|text| high_water(&text)).max(peak);
+                peak = peak_of(id).max(peak);
                 thread::sleep(LOOK);
             }
             peak
@@ -91,6 +89,12 @@ pub fn peak_memory(command: &mut Command) -> Result<Option<u64>> {
     });
     text_of(command, &output?)?;
     Ok(peak)
+}
+
+/// The most memory that a running process has held, in bytes; `None` where the system does not
+/// tell.
+pub fn peak_of(process: u32) -> Option<u64> {
+    high_water(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
 }
 
 /// `VmHWM` of a process's status file, in bytes.

@@ -38,6 +38,8 @@ pub struct DatabaseForm {
     pub torn_pages: TornPages,
     /// Pages in memory.
     pub frames: usize,
+    /// Bytes of the log, which does not grow.
+    pub log_bytes: u64,
 }
 
 /// A database that is deleted with its folder on drop.
@@ -73,6 +75,7 @@ impl DatabaseForm {
             backend,
             torn_pages: TornPages::default(),
             frames: FRAMES,
+            log_bytes: LOG_BYTES,
         }
     }
 }
@@ -91,7 +94,7 @@ impl Lab {
             DataFileSpec::new(folder.path().join(format!("lab{at}.mdf")), *bytes)
         };
         spec.files = form.files.iter().enumerate().map(file).collect();
-        spec.log.bytes = LOG_BYTES;
+        spec.log.bytes = form.log_bytes;
         let options = Options {
             frames: form.frames,
             torn_pages: form.torn_pages,

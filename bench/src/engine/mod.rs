@@ -9,6 +9,7 @@
 //! backends   durable writes and checkpoints by each backend
 //! trees      a table with indexes, and its clients
 //! together   clients that begin at the same moment
+//! lobs       long values, and the device beside them
 //! loads      many rows by one statement
 //! scans      tables that are read whole, by rows and by columns
 //! sales      a heap with the rows of a data file, and its indexes
@@ -24,6 +25,7 @@ mod device;
 mod extents;
 mod heap;
 mod loads;
+mod lobs;
 mod mixed;
 mod sales;
 mod scans;
@@ -38,6 +40,7 @@ pub use device::Device;
 pub use extents::extents_per_second;
 pub use heap::{HeapFacts, ideal_pages};
 pub use loads::{LoadBy, LoadLab, LoadTarget};
+pub use lobs::{LobLab, device_streams};
 pub use mixed::{Mixed, mixed_work};
 pub use sales::SalesLab;
 pub use scans::{Reading, ScanLab, read_memory};

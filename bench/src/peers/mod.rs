@@ -10,6 +10,7 @@
 //! account    the user that a server runs as
 //! inserts    inserts by many clients
 //! trees      tables with indexes: inserts, reads, updates; index builds
+//! lobs       long values                         duckdb     queries in Python
 //! ```
 //!
 //! Rules
@@ -22,8 +23,10 @@
 //! - It works in its own folder, which is deleted at the end.
 
 mod account;
+pub mod duckdb;
 mod fio;
 pub mod inserts;
+pub mod lobs;
 mod mariadb;
 mod outcome;
 pub mod postgres;
@@ -37,15 +40,19 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::workload::{InsertWork, TreeWork};
+use crate::workload::{InsertWork, LobWork, TreeWork};
 pub use fio::fio_read;
 use inserts::Inserts;
+use lobs::Lobs;
 pub use outcome::Outcome;
 use outcome::measured_or_reported;
 use rows::Rows;
 use setting::Workplace;
 pub use setting::{Depth, PeerCheck, ProgramFolders, Setting};
 use trees::{Builds, Trees};
+
+/// Inserts and reads long values.
+type MeasureLobs = fn(Workplace<'_>, LobWork) -> Result<Outcome<Lobs>>;
 
 /// Another database program, by its measurements. Each works below the given folder; the shortest
 /// of the given number of runs counts.
@@ -57,6 +64,7 @@ pub struct Peer {
     inserts: fn(Workplace<'_>, &[InsertWork]) -> Result<Outcome<Inserts>>,
     trees: fn(Workplace<'_>, &[TreeWork]) -> Result<Outcome<Trees>>,
     builds: fn(Workplace<'_>, &Rows<'_>) -> Result<Outcome<Builds>>,
+    lobs: Option<MeasureLobs>,
 }
 
 /// All of them.
@@ -67,6 +75,7 @@ pub const PEERS: &[Peer] = &[
         inserts: postgres::inserts,
         trees: postgres::trees,
         builds: postgres::builds,
+        lobs: Some(postgres::lobs),
     },
     Peer {
         name: "SQLite",
@@ -74,6 +83,7 @@ pub const PEERS: &[Peer] = &[
         inserts: sqlite::inserts,
         trees: sqlite::trees,
         builds: sqlite::builds,
+        lobs: Some(sqlite::lobs),
     },
     Peer {
         name: "MariaDB",
@@ -81,6 +91,7 @@ pub const PEERS: &[Peer] = &[
         inserts: mariadb::inserts,
         trees: mariadb::trees,
         builds: mariadb::builds,
+        lobs: None,
     },
 ];
 
@@ -103,6 +114,14 @@ pub fn measure_trees(folder: &Path, works: &[TreeWork], runs: u32) -> Vec<Trees>
 /// The same for building the nonclustered indexes of the tables.
 pub fn measure_builds(folder: &Path, rows: &Rows<'_>, runs: u32) -> Vec<Builds> {
     of_each(folder, runs, |peer, workplace| (peer.builds)(workplace, rows))
+}
+
+/// The same for long values; MariaDB is left out.
+pub fn measure_lobs(folder: &Path, work: LobWork, runs: u32) -> Vec<Lobs> {
+    let folders = ProgramFolders::of_machine();
+    let workplace = Workplace { folders: &folders, folder, runs };
+    let measured = PEERS.iter().filter_map(|peer| Some((peer.name, (peer.lobs?)(workplace, work))));
+    measured.filter_map(|(name, outcome)| measured_or_reported(name, outcome)).collect()
 }
 
 fn of_each<T>(

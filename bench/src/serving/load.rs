@@ -35,7 +35,7 @@ pub fn statements_per_second(
                 });
                 barrier.wait();
                 let mut session = prepared?;
-                let mut keys = Keys { state: client as u64 + 1 };
+                let mut keys = Keys::of(client);
                 let mut done = 0;
                 while !is_over.load(Ordering::Relaxed) {
                     session.execute(keys.next(work))?;
@@ -89,19 +89,29 @@ pub fn connections_per_second(server: &dyn Server, time: Duration) -> Result<f64
     })
 }
 
-struct Keys {
+/// Keys of one client.
+pub(super) struct Keys {
     state: u64,
 }
 
 impl Keys {
+    pub(super) fn of(client: usize) -> Keys {
+        Keys { state: client as u64 + 1 }
+    }
+
     fn next(&mut self, work: Work) -> i32 {
         if work == Work::Insert {
             return NEXT_KEY.fetch_add(1, Ordering::Relaxed) as i32;
         }
+        self.below(POINT_ROWS) + 1
+    }
+
+    /// A random number below `bound`.
+    pub(super) fn below(&mut self, bound: i32) -> i32 {
         // xorshift64
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        (self.state % POINT_ROWS as u64) as i32 + 1
+        (self.state % bound.max(1) as u64) as i32
     }
 }

@@ -5,6 +5,7 @@
 //! server     what every side can do         load       clients at the same time
 //! ours       extentdb serve, TDS            postgres   PostgreSQL, its protocol in wire
 //! table      rows as text, in both forms    tpch       rows and queries in both dialects
+//! readers    readers beside writers
 //! in_process the same statements without a socket
 //! ```
 //!
@@ -18,6 +19,7 @@ pub mod load;
 pub mod ours;
 pub mod postgres;
 mod process;
+pub mod readers;
 pub mod server;
 #[path = "../../../crates/session/tests/tpch/table.rs"]
 pub mod table;

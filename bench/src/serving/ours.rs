@@ -12,6 +12,8 @@ use extentdb_client::{
     TlsScope,
 };
 
+use crate::child;
+
 use super::process::{processor_time, proportional_bytes};
 use super::server::{Server, Session, Work};
 use super::table::{Table, Type};
@@ -68,6 +70,11 @@ impl Ours {
         Ok(())
     }
 
+    /// The most memory it has held, in bytes; `None` where the system does not tell.
+    pub fn peak_memory(&self) -> Option<u64> {
+        child::peak_of(self.child.id())
+    }
+
     /// Ends it in order.
     ///
     /// # Errors
@@ -110,6 +117,11 @@ impl Server for Ours {
 
     fn processor_time(&self) -> Result<Duration> {
         processor_time(self.child.id())
+    }
+
+    fn use_row_versions(&self) -> Result<()> {
+        let text = format!("ALTER DATABASE {} SET READ_COMMITTED_SNAPSHOT ON", self.database);
+        self.connect()?.run(&text).map(drop)
     }
 
     fn dialect(&self, query: &str) -> String {

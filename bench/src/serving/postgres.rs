@@ -47,6 +47,11 @@ impl Server for Postgres {
         Ok(sum)
     }
 
+    fn use_row_versions(&self) -> Result<()> {
+        // It has no other way.
+        Ok(())
+    }
+
     fn dialect(&self, query: &str) -> String {
         tpch::standard(query)
     }

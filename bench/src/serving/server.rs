@@ -9,6 +9,8 @@ use super::table::{Table, Type};
 
 /// Rows of the table of point statements.
 pub const POINT_ROWS: i32 = 100_000;
+/// Rows of a range that is summed.
+pub const RANGE_ROWS: i32 = 100;
 
 /// A statement that is prepared once and executed with one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,10 +21,12 @@ pub enum Work {
     Insert,
     /// A row by its key gets another value, its own transaction.
     Update,
+    /// The sum of a range of rows.
+    Range,
 }
 
 impl Work {
-    /// All of them.
+    /// Those on single rows.
     pub const ALL: [Work; 3] = [Work::Select, Work::Insert, Work::Update];
 
     /// Name in tables.
@@ -31,6 +35,7 @@ impl Work {
             Work::Select => "prepared point selects",
             Work::Insert => "single-row inserts",
             Work::Update => "single-row updates",
+            Work::Range => "sums of ranges",
         }
     }
 
@@ -41,6 +46,10 @@ impl Work {
             Work::Select => format!("SELECT k, c FROM points WHERE id = {number}"),
             Work::Insert => format!("INSERT INTO added (id, k, c) VALUES ({number}, 1, '{text}')"),
             Work::Update => format!("UPDATE points SET k = k + 1 WHERE id = {number}"),
+            Work::Range => format!(
+                "SELECT SUM(k) FROM points WHERE id BETWEEN {number} AND {number} + {}",
+                RANGE_ROWS - 1
+            ),
         }
     }
 }
@@ -67,6 +76,12 @@ pub trait Server: Sync {
     /// # Errors
     /// The system does not tell.
     fn processor_time(&self) -> Result<Duration>;
+
+    /// Readers see the last committed state of a row and do not wait for its writer.
+    ///
+    /// # Errors
+    /// The server refuses that.
+    fn use_row_versions(&self) -> Result<()>;
 
     /// A query in its dialect.
     fn dialect(&self, query: &str) -> String;

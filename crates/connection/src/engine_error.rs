@@ -1,7 +1,7 @@
 //! Errors of the engine as messages. The one place where the storage core gets numbers.
 
 use extentdb_base::SessionId;
-use extentdb_engine::Error;
+use extentdb_engine::{Error, ReadOnlyFilegroup};
 
 use crate::cause::Cause;
 
@@ -73,9 +73,41 @@ pub fn cause_of(error: &Error, spid: SessionId) -> Cause {
             3906,
             format!("Failed to update database \"{database}\" because the database is read-only."),
         ),
+        Error::EmptyFilegroup { name } => failed(
+            622,
+            format!(
+                "The filegroup \"{name}\" has no files assigned to it. Tables, indexes, text \
+                 columns, ntext columns, and image columns cannot be populated on this filegroup \
+                 until a file is added."
+            ),
+        ),
+        Error::ReadOnlyFilegroup(refused) => of_read_only_filegroup(refused),
         other if other.is_deadlock() => Cause::Deadlock { spid: spid.0 },
         other if matches!(other.cause(), extentdb_engine::Cause::Lock) => Cause::LockTimeout,
         other if matches!(other.cause(), extentdb_engine::Cause::Cancelled) => Cause::Cancelled,
+        other => Cause::Engine { text: other.to_string() },
+    }
+}
+
+fn of_read_only_filegroup(refused: &ReadOnlyFilegroup) -> Cause {
+    match refused {
+        ReadOnlyFilegroup::Change { index, table, rowset, group } => failed(
+            652,
+            format!(
+                "The index \"{index}\" for table \"{table}\" (RowsetId {rowset}) resides on a \
+                 read-only filegroup (\"{group}\"), which cannot be modified."
+            ),
+        ),
+        ReadOnlyFilegroup::Create { group } => {
+            failed(1924, format!("Filegroup '{group}' is read-only."))
+        }
+        ReadOnlyFilegroup::Drop { table } => failed(
+            3740,
+            format!(
+                "Cannot drop the table '{table}' because at least part of the table resides on a \
+                 read-only filegroup."
+            ),
+        ),
         other => Cause::Engine { text: other.to_string() },
     }
 }

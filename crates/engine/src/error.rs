@@ -20,7 +20,7 @@ use crate::catalog::address::Address;
 use crate::error::invalid::InvalidOption;
 
 pub use database_state::DatabaseState;
-pub use files::FilesRefused;
+pub use files::{FilesRefused, ReadOnlyFilegroup};
 pub use unsupported::Unsupported;
 
 /// Which database a log belongs to.
@@ -89,6 +89,15 @@ pub enum Error {
     /// A change of files or filegroups that is refused. Nothing has changed.
     #[error(transparent)]
     Files(#[from] FilesRefused),
+    /// Something in a READ_ONLY filegroup would have changed.
+    #[error(transparent)]
+    ReadOnlyFilegroup(#[from] ReadOnlyFilegroup),
+    /// A row or a page was to go into a filegroup without files. Message 622.
+    #[error("filegroup {name} has no files")]
+    EmptyFilegroup {
+        /// Name of the filegroup.
+        name: String,
+    },
     /// A file that is to be made exists. Message 5170.
     #[error("{} exists", path.display())]
     FileExists {
@@ -655,6 +664,18 @@ impl Error {
     /// under SNAPSHOT.
     pub fn dooms_transaction(&self) -> bool {
         self.is_deadlock() || matches!(self, Error::UpdateConflict { .. })
+    }
+
+    /// The filegroup that a page was asked of and that the database has no file for.
+    pub(crate) fn group_without_files(&self) -> Option<i16> {
+        use extentdb_space::Error as Space;
+        match self {
+            Error::Space(Space::NoFilegroup { group })
+            | Error::Rowset(extentdb_rowset::Error::Space(Space::NoFilegroup { group })) => {
+                Some(*group)
+            }
+            _ => None,
+        }
     }
 
     /// Bytes of an index key that is too long. Message 1944 or 1946.

@@ -50,7 +50,9 @@ pub use dml::read::Range;
 pub use dml::row_ref::RowRef;
 pub use dml::value::Value;
 pub use error::invalid::InvalidOption;
-pub use error::{Cause, DatabaseState, Error, FilesRefused, LogOwner, Unsupported};
+pub use error::{
+    Cause, DatabaseState, Error, FilesRefused, LogOwner, ReadOnlyFilegroup, Unsupported,
+};
 pub use extentdb_buffer::{PageFault, SuspectPage};
 pub use extentdb_catalog::model::{ReferentialAction, ReferentialActions, Unreadable};
 pub use extentdb_catalog::table::Computed;

@@ -14,6 +14,7 @@
 mod branch;
 pub(crate) mod context;
 pub(crate) mod isolation;
+mod read_only_groups;
 pub(crate) mod reference_checks;
 mod seen;
 mod snapshot;

@@ -9,7 +9,8 @@ use extentdb_base::env::SplitMix64;
 use extentdb_base::sync::Arc;
 use extentdb_engine::{
     DataFileSpec, Database, DatabaseFileChange, DatabaseSpec, Error, FileChange, FileGrowth,
-    FilegroupChange, FilesRefused, Instance, InstanceOptions, Paths, TableSpec, Termination,
+    FilegroupChange, FilesRefused, Instance, InstanceOptions, Paths, ReadOnlyFilegroup, TableSpec,
+    Termination,
 };
 use extentdb_io::{Disk, MemDisk};
 use support::*;
@@ -297,5 +298,76 @@ fn moved_file_is_opened_at_its_new_path() {
     disk.rename("data/one.ndf".as_ref(), "data/moved.ndf".as_ref()).unwrap();
     let instance = start(&disk).unwrap();
     assert!(instance.database("a").is_ok());
+    shut_down_and_check(&instance, &disk);
+}
+
+#[test]
+fn read_only_filegroup_stays_read_only_over_a_crash_and_takes_changes_again() {
+    let disk = server();
+    let instance = start(&disk).unwrap();
+    change(&instance, &group("OLD", FilegroupChange::Add)).unwrap();
+    assert_refused(
+        change(&instance, &group("OLD", FilegroupChange::ReadOnly(true))),
+        &FilesRefused::EmptyFilegroup { name: "OLD".to_owned() },
+    );
+    change(&instance, &add("one", MB, Some("OLD"))).unwrap();
+    let db = instance.database("a").unwrap();
+    let old = TableSpec { filegroup: Some("old".to_owned()), ..people("people") };
+    db.session().create_table(&old).unwrap();
+    fill(&db, "people", 40).unwrap();
+    // Rows whose transaction is open: it is waited for, or the change is refused.
+    let mut open = db.session();
+    open.begin();
+    let people_table = open.table("people").unwrap();
+    open.insert(&people_table, &person(1000, "undone")).unwrap();
+    std::thread::scope(|scope| {
+        let close =
+            scope.spawn(|| change(&instance, &group("OLD", FilegroupChange::ReadOnly(true))));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!close.is_finished(), "it does not wait");
+        open.rollback().unwrap();
+        close.join().unwrap().unwrap();
+    });
+    drop((open, people_table));
+    let refused = |db: &Arc<Database>| {
+        let error = fill(db, "people", 1).unwrap_err();
+        assert!(
+            matches!(error, Error::ReadOnlyFilegroup(ReadOnlyFilegroup::Change { .. })),
+            "{error:?}"
+        );
+        assert_eq!(db.read_only_filegroups(), [2]);
+        assert_eq!(db.session().table("people").unwrap().row_count(), 40);
+    };
+    refused(&db);
+    drop(db);
+    // The power fails: what is synced is there again.
+    let crashed = disk.crash(&mut SplitMix64::new(1));
+    instance.shutdown(Termination::NoWait).unwrap();
+    let instance = start(&crashed).unwrap();
+    let db = instance.database("a").unwrap();
+    refused(&db);
+    change(&instance, &group("OLD", FilegroupChange::ReadOnly(false))).unwrap();
+    fill(&db, "people", 100).unwrap();
+    assert_eq!(db.session().table("people").unwrap().row_count(), 140);
+    drop(db);
+    shut_down_and_check(&instance, &crashed);
+}
+
+#[test]
+fn rows_for_a_filegroup_without_files_are_refused_by_its_name() {
+    let disk = server();
+    let instance = start(&disk).unwrap();
+    change(&instance, &group("EMPTY", FilegroupChange::Add)).unwrap();
+    let db = instance.database("a").unwrap();
+    let spec = TableSpec { filegroup: Some("empty".to_owned()), ..people("people") };
+    db.session().create_table(&spec).unwrap();
+    let refused = fill(&db, "people", 1);
+    assert!(
+        matches!(&refused, Err(Error::EmptyFilegroup { name }) if name == "EMPTY"),
+        "{refused:?}"
+    );
+    change(&instance, &add("one", MB, Some("EMPTY"))).unwrap();
+    fill(&db, "people", 30).unwrap();
+    drop(db);
     shut_down_and_check(&instance, &disk);
 }

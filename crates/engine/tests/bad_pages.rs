@@ -5,12 +5,14 @@ mod support;
 use extentdb_base::sync::Arc;
 use std::collections::BTreeMap;
 
-use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_engine::{Database, Error, IndexSpec, Paths, TableSpec};
+use extentdb_base::{FileId, PageId};
+use extentdb_engine::{
+    Address, Database, Error, IndexSpec, Paths, Row, Session, StatementEnd, Table, TableSpec,
+};
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageHeader;
-use extentdb_io::MemDisk;
+use extentdb_io::{Durability, MemDisk};
 use extentdb_types::Datum;
 use support::*;
 
@@ -223,4 +225,124 @@ fn deferred_transaction_keeps_its_table_locked() {
     );
     drop((session, table));
     close_and_check(db, &damaged, &paths);
+}
+
+/// An open transaction that has changed a row of table `left`, which is on no page in memory any
+/// more, and the row's page, which can no longer be read.
+struct Undone {
+    disk: MemDisk,
+    paths: Paths,
+    db: Arc<Database>,
+    session: Session,
+    page: PageId,
+}
+
+/// `change` works in an open transaction whose savepoint is `before`.
+fn with_lost_page(change: impl FnOnce(&mut Session, &Table, &Address)) -> Undone {
+    let (disk, paths) = two_tables();
+    let db = Database::open(&paths, on(&disk)).unwrap();
+    let mut session = db.session();
+    let table = session.table("left").unwrap();
+    let at = rows(&mut session, &table)[30].0.clone();
+    session.begin();
+    let other = session.table("right").unwrap();
+    session.insert(&other, &person(3000, "of the same transaction")).unwrap();
+    session.save("before").unwrap();
+    change(&mut session, &table, &at);
+    let Address::Rid(rid) = at else { panic!("a heap") };
+    db.checkpoint().unwrap();
+    db.pool().discard_all();
+    // The disk does not open a file twice.
+    let file = db.pool().file(FileId(1)).unwrap();
+    let offset = rid.page.page as usize * PAGE_BYTES;
+    let bytes = turned(&disk, &paths, rid.page);
+    file.write_at(offset as u64, &[&bytes], Durability::Through).unwrap();
+    drop(file);
+    Undone { disk, paths, db, session, page: rid.page }
+}
+
+/// The page with one byte changed; of a changed one, the page as it was.
+fn turned(disk: &MemDisk, paths: &Paths, page: PageId) -> Vec<u8> {
+    let bytes = disk.contents(&paths.data[0]).unwrap();
+    let mut bytes = bytes[page.page as usize * PAGE_BYTES..][..PAGE_BYTES].to_vec();
+    bytes[1000] ^= 0x55;
+    bytes
+}
+
+/// The transaction's tables are locked, everything else works, closes and opens again; with the
+/// page back, nothing of the transaction is left.
+fn assert_deferred(undone: Undone) {
+    let Undone { disk, paths, db, mut session, page } = undone;
+    assert_eq!(db.offline_cause(), None, "one page does not take the database offline");
+    assert_eq!(db.deferred_transactions(), 1);
+    assert!(!session.is_in_transaction());
+    session.set_lock_timeout(extentdb_engine::Timeout::NoWait);
+    for name in ["left", "right"] {
+        let refused =
+            session.table(name).and_then(|table| session.insert(&table, &person(5000, "x")));
+        assert!(matches!(refused, Err(Error::Deferred { .. })), "{name}: {refused:?}");
+    }
+    let clustered = session.table("clustered").unwrap();
+    session.insert(&clustered, &person(5000, "y")).unwrap();
+    drop((session, clustered));
+    db.close().unwrap();
+    let db = Database::open(&paths, on(&disk)).unwrap();
+    assert_eq!(db.deferred_transactions(), 1);
+    db.close().unwrap();
+    let mut bytes = disk.contents(&paths.data[0]).unwrap();
+    let offset = page.page as usize * PAGE_BYTES;
+    bytes[offset..offset + PAGE_BYTES].copy_from_slice(&turned(&disk, &paths, page));
+    disk.put(&paths.data[0], bytes);
+    let db = Database::open(&paths, on(&disk)).unwrap();
+    assert_eq!(db.deferred_transactions(), 0);
+    let mut session = db.session();
+    let names = |session: &mut Session, name: &str| -> Vec<Row> {
+        let table = session.table(name).unwrap();
+        rows(session, &table).into_iter().map(|(_, row)| row).collect()
+    };
+    let left = names(&mut session, "left");
+    assert_eq!((left.len(), &left[30]), (60, &person(30, &"y".repeat(700))));
+    assert_eq!(names(&mut session, "right").len(), 60);
+    assert_eq!(names(&mut session, "clustered").len(), 61);
+    drop(session);
+    close_and_check(db, &disk, &paths);
+}
+
+fn update(session: &mut Session, table: &Table, at: &Address) {
+    session.update(table, at, &person(30, "never committed")).unwrap();
+}
+
+#[test]
+fn rollback_that_needs_a_bad_page_is_deferred_while_others_work() {
+    let mut undone = with_lost_page(update);
+    let error = undone.session.rollback().unwrap_err();
+    assert_names(&error, undone.page.page as usize);
+    assert_deferred(undone);
+}
+
+#[test]
+fn rollback_to_a_savepoint_that_needs_a_bad_page_dooms_the_transaction() {
+    let mut undone = with_lost_page(update);
+    let error = undone.session.rollback_to("before").unwrap_err();
+    assert_names(&error, undone.page.page as usize);
+    assert!(undone.session.is_doomed());
+    let refused = undone.session.commit();
+    assert!(matches!(refused, Err(Error::Doomed)), "{refused:?}");
+    undone.session.rollback().unwrap_err();
+    assert_deferred(undone);
+}
+
+#[test]
+fn statement_whose_undo_needs_a_bad_page_dooms_the_transaction() {
+    let mut scope = None;
+    let mut undone = with_lost_page(|session, table, at| {
+        scope = Some(session.begin_scope().unwrap());
+        update(session, table, at);
+    });
+    let scope = scope.unwrap();
+    let error = undone.session.end_scope(scope, StatementEnd::Failed).unwrap_err();
+    assert_names(&error, undone.page.page as usize);
+    assert!(undone.session.is_doomed());
+    undone.session.rollback().unwrap_err();
+    assert_deferred(undone);
 }

@@ -125,3 +125,65 @@ fn maps_and_memory_agree_after_creates_and_drops() {
         close_and_check(db, &disk, &spec.paths());
     }
 }
+
+/// Random work of one thread on tables of its own and on one that all share, which allocates and
+/// frees extents; the tables of its own that are left.
+fn work_beside_others(db: &Arc<Database>, shared: &Table, thread: u32) -> Vec<Arc<Table>> {
+    let mut rng = SplitMix64::new(100 + u64::from(thread));
+    let mut session = db.session();
+    let mut own: Vec<Arc<Table>> = Vec::new();
+    for number in 0..40 {
+        let kept = own.clone();
+        session.begin();
+        match rng.below(6) {
+            0 if own.len() > 1 => {
+                let table = own.swap_remove(rng.below(own.len() as u64) as usize);
+                session.drop_table(&table).unwrap();
+            }
+            1 if !own.is_empty() => session.truncate_table(&own[0]).unwrap(),
+            _ if own.len() < 3 => {
+                let name = format!("own_{thread}_{number}");
+                own.push(session.create_table(&people(&name)).unwrap());
+            }
+            _ => {}
+        }
+        for table in own.iter().map(|table| &**table).chain([shared]) {
+            for id in 0..20 + rng.below(40) {
+                let name = "m".repeat(rng.below(3900) as usize);
+                session.insert(table, &person(id as i32, &name)).unwrap();
+            }
+        }
+        if rng.below(3) == 0 {
+            session.rollback().unwrap();
+            own = kept;
+        }
+        session.commit().unwrap();
+    }
+    own
+}
+
+#[test]
+fn maps_are_exact_after_threads_have_allocated_and_freed_extents_at_once() {
+    for mixed_pages in [false, true] {
+        let disk = MemDisk::new();
+        let mut spec = spec("maps");
+        spec.files.push(DataFileSpec::new("maps_2.ndf", 1 << 20));
+        let db = Database::create(&spec, Options { mixed_pages, ..on(&disk) }).unwrap();
+        let shared = db.session().create_table(&people("shared")).unwrap();
+        let mut tables: Vec<Arc<Table>> = std::thread::scope(|scope| {
+            let work = |thread| {
+                let (db, shared) = (&db, &shared);
+                scope.spawn(move || work_beside_others(db, shared, thread))
+            };
+            let threads: Vec<_> = (0..3).map(work).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        tables.push(shared);
+        assert_gam(&db);
+        assert_owners(&db, &tables);
+        db.checkpoint().unwrap();
+        assert_pfs(&db, &tables);
+        drop(tables);
+        close_and_check(db, &disk, &spec.paths());
+    }
+}

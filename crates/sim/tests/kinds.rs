@@ -87,6 +87,16 @@ fn a_text_page_that_nothing_came_to_lie_on_is_not_full_for_good() {
 }
 
 #[test]
+fn a_text_page_of_a_run_is_not_blank_when_the_log_is_full() {
+    run_seed(RunKind::Lobs, &[5_100_106, 5_100_193]);
+}
+
+#[test]
+fn noise_in_the_last_write_that_looks_like_an_earlier_use_of_the_log_is_a_torn_write() {
+    run_seed(RunKind::LogDamage, &[5_100_093, 5_100_174]);
+}
+
+#[test]
 fn a_page_of_zeros_is_damage_after_a_crash_too() {
     run_seed(RunKind::BadPage, &[900_053]);
 }

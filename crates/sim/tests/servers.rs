@@ -33,3 +33,8 @@ fn a_file_that_was_being_added_and_has_no_maps_yet_is_left_out() {
 fn a_new_file_is_newer_than_copies_of_one_that_had_its_number() {
     run_seed(22);
 }
+
+#[test]
+fn a_filegroup_whose_removal_the_power_cut_short_is_there_or_not() {
+    run_servers(5_100_067, 300).unwrap_or_else(|what| panic!("{what}"));
+}

@@ -150,7 +150,7 @@ impl Space {
         Ok(page)
     }
 
-    /// Formats an allocated page.
+    /// Formats an allocated page. When the log refuses the record, the page is blank.
     pub fn format_page(
         &self,
         tx: &mut Transaction,
@@ -158,7 +158,28 @@ impl Space {
         page: PageId,
         form: &PageForm,
     ) -> Result<PageWriteGuard, Error> {
-        let mut guard = self.pool().create(page)?;
+        self.log_format(tx, unit, self.pool().create(page)?, form)
+    }
+
+    /// Formats a page without records as another kind. When the log refuses the record, the page
+    /// stays as it is.
+    pub fn reformat_page(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        page: PageId,
+        form: &PageForm,
+    ) -> Result<PageWriteGuard, Error> {
+        self.log_format(tx, unit, self.pool().write(page)?, form)
+    }
+
+    fn log_format(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        mut guard: PageWriteGuard,
+        form: &PageForm,
+    ) -> Result<PageWriteGuard, Error> {
         let mut format = FormatPage {
             page_type: form.kind.to_byte(),
             type_flag_bits: form.type_flag_bits,

@@ -247,6 +247,79 @@ fn pages_allocated_in_advance_and_not_used_are_given_back() {
     assert_eq!(bench.allocate(&unit, 3), unused);
 }
 
+/// So many extents for these units in turn, each in a transaction of its own: their pages.
+fn take_extents(bench: &Bench, units: &[Unit], extents: usize) -> Vec<PageId> {
+    let mut taken = Vec::new();
+    for turn in 0..extents {
+        let unit = &units[turn % units.len()];
+        let mut tx = bench.begin();
+        let run = bench.space.append_formatted_pages(&mut tx, unit, Fullness::UpTo100, &form());
+        taken.extend(run.unwrap());
+        tx.commit().unwrap();
+    }
+    taken
+}
+
+#[test]
+fn maps_are_exact_after_two_threads_have_allocated_extents() {
+    const EXTENTS: usize = 150;
+    // Files that grow meanwhile, of unequal size.
+    let bench = bench(&[file(1, 800, 64), file(3, 400, 128)], false);
+    let units = [[300, 301], [302, 303]].map(|pair| pair.map(unit));
+    let shared = [unit(304)];
+    let take = |own: &[Unit]| {
+        let mut pages = take_extents(&bench, own, EXTENTS);
+        pages.extend(take_extents(&bench, &shared, EXTENTS / 3));
+        pages
+    };
+    let runs: Vec<Vec<PageId>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = units.iter().map(|own| scope.spawn(|| take(own))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let mut taken: Vec<PageId> = runs.concat();
+    taken.sort_unstable();
+    let count = taken.len();
+    taken.dedup();
+    assert_eq!((taken.len(), count), (count, 8 * 2 * (EXTENTS + EXTENTS / 3)));
+    // IAM has exactly the pages that were handed out, and the counters of units know them.
+    let mut owned: Vec<PageId> = Vec::new();
+    let mut reserved: BTreeMap<FileId, u32> = BTreeMap::new();
+    for unit in units.iter().flatten().chain(&shared) {
+        let own = bench.space.owned_by(unit).unwrap();
+        let counts = unit.counts().0;
+        let data = 8 * own.extents.len() as i64;
+        assert_eq!(
+            (counts.used, counts.reserved),
+            (data + own.iams as i64, data + own.iams as i64)
+        );
+        assert!(own.singles.is_empty());
+        for extent in &own.extents {
+            *reserved.entry(extent.file).or_default() += 1;
+            owned.extend(extent.pages());
+        }
+    }
+    owned.sort_unstable();
+    assert_eq!(owned, taken);
+    // GAM, SGAM and PFS say the same, and memory agrees with GAM.
+    for page in &taken {
+        assert!(!bench.bit(MapKind::Gam, *page) && !bench.bit(MapKind::Sgam, *page), "{page}");
+        let state = bench.pfs(*page);
+        assert!(state.is_allocated() && !state.is_mixed(), "{page}: {state:?}");
+        assert_eq!(state.fullness(), Some(Fullness::UpTo100), "{page}");
+    }
+    for file in bench.space.files() {
+        let first = |extent: u32| PageId { file: file.id(), page: extent * PAGES_PER_EXTENT };
+        let in_map = |extent: &u32| bench.bit(MapKind::Gam, first(*extent));
+        let free: Vec<u32> = (0..file.extents()).filter(in_map).collect();
+        let known: Vec<u32> = (0..file.extents()).filter(|extent| file.is_free(*extent)).collect();
+        assert_eq!(free, known, "{file:?}");
+        assert_eq!(file.free_extents() as usize, free.len());
+        // What is neither free nor owned holds the file's own maps and the mixed extents of IAMs.
+        let others = file.extents() - free.len() as u32 - reserved[&file.id()];
+        assert!(others <= 1 + bench.mixed_extents(file.id()), "{others} extents are nobody's");
+    }
+}
+
 #[test]
 fn pages_that_are_freed_are_nobodys_until_they_are_released() {
     let bench = bench(&[file(1, 800, 64)], false);

@@ -160,6 +160,7 @@ pub(crate) struct DataSpace {
     pub(crate) kind: String,
     pub(crate) is_default: bool,
     pub(crate) is_autogrow_all_files: bool,
+    pub(crate) is_read_only: bool,
     pub(crate) guid: Option<Guid>,
 }
 
@@ -174,12 +175,14 @@ pub(crate) fn data_spaces(database: &Database) -> Result<Vec<DataSpace>, Error> 
     let table = database.base_table("sysclsobjs")?;
     let rows = table.rows().filter(|row| row.number("class") == Some(CLASS_DATA_SPACE));
     let autogrow = database.autogrow_all_files()?;
+    let read_only = database.read_only_filegroups();
     let space = |row: BaseRow<'_>| DataSpace {
         id: row.int("id"),
         name: row.text("name"),
         kind: row.text("type").trim_end().to_owned(),
         is_default: row.number("status").is_some_and(|bits| bits & DATA_SPACE_DEFAULT != 0),
         is_autogrow_all_files: autogrow.iter().any(|id| i32::from(*id) == row.int("id")),
+        is_read_only: read_only.iter().any(|id| i32::from(*id) == row.int("id")),
         guid: guids.get(&row.text("name")).copied().flatten(),
     };
     Ok(rows.map(space).collect())

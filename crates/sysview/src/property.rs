@@ -66,6 +66,8 @@ pub struct DataSpaceFacts {
     pub is_group: bool,
     /// Do tables that name none lie in it?
     pub is_default: bool,
+    /// Is it READ_ONLY?
+    pub is_read_only: bool,
 }
 
 /// The files of a database, by id.
@@ -88,6 +90,7 @@ pub fn data_spaces(database: &Database) -> Result<Vec<DataSpaceFacts>, Error> {
         name: space.name,
         is_group: space.kind == "FG",
         is_default: space.is_default,
+        is_read_only: space.is_read_only,
     };
     Ok(base::data_spaces(database)?.into_iter().map(fact).collect())
 }

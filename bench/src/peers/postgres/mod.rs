@@ -7,6 +7,7 @@
 //!   log       the output of the server
 //! ```
 
+mod lobs;
 mod serving;
 mod trees;
 
@@ -31,6 +32,7 @@ use crate::peers::setting::{
 use crate::report::{Measured, best_of, median};
 use crate::workload::InsertWork;
 
+pub(super) use lobs::lobs;
 pub use serving::serve;
 pub(super) use trees::{builds, trees};
 

@@ -1,5 +1,6 @@
 //! SQLite: `PRAGMA integrity_check` compares each index with its table, as our full check does.
 
+mod lobs;
 mod trees;
 
 use std::path::Path;
@@ -16,6 +17,8 @@ use crate::peers::setting::{Depth, PeerCheck, Setting, Workplace, new_folder};
 use crate::report::{Measured, best_of};
 use crate::workload::InsertWork;
 
+pub(super) use lobs::lobs;
+use trees::name;
 pub(super) use trees::{builds, trees};
 
 /// Now, in seconds, as a statement.

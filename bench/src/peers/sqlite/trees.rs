@@ -64,7 +64,7 @@ pub(in crate::peers) fn builds(
     Ok(Outcome::Measured(Builds { name: name(&program)?, time }))
 }
 
-fn name(program: &Path) -> Result<String> {
+pub(super) fn name(program: &Path) -> Result<String> {
     let version = child::run(Command::new(program).arg("--version"))?;
     Ok(format!("SQLite {}", version.split(' ').next().unwrap_or_default()))
 }

@@ -55,7 +55,12 @@ fn file_name(at: Values<'_>, it: Arguments<'_>) -> Given {
 
 fn file_property(at: Values<'_>, it: Arguments<'_>) -> Given {
     let Some(found) = named_file(at, it)? else { return Ok(Datum::Null) };
-    let is_read_only = at.connection.session.database().is_read_only();
+    let database = at.connection.session.database();
+    let files = database.space().files();
+    let own = files.iter().find(|own| i32::from(own.id().0) == found.id);
+    let is_in_read_only_group =
+        own.is_some_and(|own| database.read_only_filegroups().contains(&own.group()));
+    let is_read_only = database.is_read_only() || is_in_read_only_group;
     Ok(match text(it, 1).unwrap_or_default().to_ascii_lowercase().as_str() {
         "isreadonly" => Datum::Int(is_read_only.into()),
         "isprimaryfile" => Datum::Int((found.id == PRIMARY).into()),
@@ -89,7 +94,7 @@ fn group_property(at: Values<'_>, it: Arguments<'_>) -> Given {
         return Ok(Datum::Null);
     };
     Ok(match text(it, 1).unwrap_or_default().to_ascii_lowercase().as_str() {
-        "isreadonly" => Datum::Int(0),
+        "isreadonly" => Datum::Int(found.is_read_only.into()),
         "isuserdefinedfg" => Datum::Int((found.id != PRIMARY).into()),
         "isdefault" => Datum::Int(found.is_default.into()),
         _ => Datum::Null,

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_base::sync::{Arc, Mutex, RwLock, read, write};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
 use extentdb_buffer::{PageWriteGuard, Pool};
@@ -64,6 +65,8 @@ pub(crate) struct CatalogCache {
     pub(crate) new_tables: RwLock<BTreeSet<ObjectId>>,
     pub(crate) schemas: RwLock<BTreeMap<i32, String>>,
     pub(crate) filegroups: RwLock<Filegroups>,
+    /// Asked by every change of a row.
+    pub(crate) has_read_only_groups: AtomicBool,
     /// The highest rowset id there ever was.
     pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
     /// The clustered index of `sysallocunits`, to find the rows of units.
@@ -138,6 +141,7 @@ impl CatalogCache {
             new_tables: RwLock::default(),
             schemas: RwLock::new(catalog.schemas.clone()),
             filegroups: RwLock::default(),
+            has_read_only_groups: AtomicBool::new(false),
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
             finder,
             sequences: Sequences::default(),

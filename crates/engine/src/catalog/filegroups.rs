@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! sysclsobjs   class 31: id, name, the default one by a bit
-//! sysxprops    class 20: ExtentDB_autogrow_all_files, of a filegroup whose files grow together
+//! sysxprops    class 20: ExtentDB_autogrow_all_files, of a filegroup whose files grow together;
+//!              ExtentDB_read_only, of one that is READ_ONLY
 //! ```
 //!
 //! AUTOGROW_ALL_FILES came with SQL Server 2016, and files here are those of 2008 R2, which have no
-//! place for it: an extended property, as decision 29 has it. The product shows and ignores it.
+//! place for it: an extended property, as decision 29 has it. The product shows and ignores it. The
+//! bit in which the product keeps READ_ONLY is not published: a property, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::sync::write;
+use extentdb_base::sync::atomic::Ordering;
+use extentdb_base::sync::{read, write};
 
 use crate::catalog::CatalogCache;
 use crate::catalog::system_table::{Cells, byte, number, text};
@@ -22,6 +25,8 @@ pub(crate) const CLASS_DATA_SPACE: u8 = 31;
 pub(crate) const PROPERTY_CLASS: u8 = 20;
 /// Extended property of a filegroup with AUTOGROW_ALL_FILES.
 pub(crate) const AUTOGROW_ALL_FILES: &str = "ExtentDB_autogrow_all_files";
+/// Extended property of a READ_ONLY filegroup.
+pub(crate) const READ_ONLY: &str = "ExtentDB_read_only";
 /// Bit of `sysclsobjs.status`: the default filegroup.
 pub(crate) const DEFAULT: i32 = 0x1;
 /// Number of the filegroup with the catalog.
@@ -41,11 +46,16 @@ pub(crate) struct Filegroups {
     names: BTreeMap<i16, String>,
     /// Where tables are created that do not say where.
     pub(crate) default: i16,
+    read_only: BTreeSet<i16>,
 }
 
 impl Default for Filegroups {
     fn default() -> Self {
-        Filegroups { names: BTreeMap::new(), default: PRIMARY }
+        Filegroups {
+            names: BTreeMap::new(),
+            default: PRIMARY,
+            read_only: BTreeSet::new(),
+        }
     }
 }
 
@@ -69,6 +79,16 @@ impl Filegroups {
         all.find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id)
     }
 
+    /// All names, in the order of the numbers.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.values().map(String::as_str)
+    }
+
+    /// The name of a filegroup.
+    pub(crate) fn name_of(&self, id: i16) -> Option<&str> {
+        self.names.get(&id).map(String::as_str)
+    }
+
     /// The number that the next filegroup gets.
     pub(crate) fn next_id(&self) -> i16 {
         self.names.last_key_value().map_or(PRIMARY, |(last, _)| last + 1)
@@ -88,14 +108,42 @@ impl CatalogCache {
 
     /// Brings what is cached of the filegroups up to date.
     pub(crate) fn load_filegroups(&self) -> Result<(), Error> {
-        *write(&self.filegroups) = Filegroups::of_rows(&self.data_space_rows()?);
+        let mut groups = Filegroups::of_rows(&self.data_space_rows()?);
+        groups.read_only.extend(self.groups_with(READ_ONLY)?);
+        self.has_read_only_groups.store(!groups.read_only.is_empty(), Ordering::Release);
+        *write(&self.filegroups) = groups;
         Ok(())
     }
 
     /// The filegroups whose files grow together.
     pub(crate) fn autogrow_all_files(&self) -> Result<Vec<i16>, Error> {
+        self.groups_with(AUTOGROW_ALL_FILES)
+    }
+
+    /// Is any filegroup READ_ONLY?
+    pub(crate) fn has_read_only_groups(&self) -> bool {
+        self.has_read_only_groups.load(Ordering::Acquire)
+    }
+
+    /// The name of a filegroup that is READ_ONLY; `None` for the others.
+    pub(crate) fn read_only_group(&self, id: i16) -> Option<String> {
+        if !self.has_read_only_groups() {
+            return None;
+        }
+        let groups = read(&self.filegroups);
+        let is_it = groups.read_only.contains(&id);
+        is_it.then(|| groups.name_of(id).unwrap_or_default().to_owned())
+    }
+
+    /// The filegroups that are READ_ONLY.
+    pub(crate) fn read_only_groups(&self) -> Vec<i16> {
+        read(&self.filegroups).read_only.iter().copied().collect()
+    }
+
+    /// The filegroups that have a property of ours.
+    fn groups_with(&self, property: &str) -> Result<Vec<i16>, Error> {
         let rows = self.system("sysxprops")?.rows(&[byte(PROPERTY_CLASS)])?;
-        let is_set = |row: &&Cells| text(row.get(PROPERTY_NAME)) == AUTOGROW_ALL_FILES;
+        let is_set = |row: &&Cells| text(row.get(PROPERTY_NAME)) == property;
         let group = |row: &Cells| row.get(PROPERTY_OF).and_then(number).map(|id| id as i16);
         Ok(rows.iter().filter(is_set).filter_map(group).collect())
     }

@@ -1,5 +1,6 @@
 //! What the catalog says of files and filegroups that file headers have no room for.
 
+use extentdb_base::sync::read;
 use extentdb_space::FileSettings;
 
 use crate::database::Database;
@@ -12,6 +13,16 @@ impl Database {
     /// A page of the catalog cannot be read.
     pub fn autogrow_all_files(&self) -> Result<Vec<i16>, Error> {
         self.catalog.autogrow_all_files()
+    }
+
+    /// The names of the filegroups, in the order of their numbers.
+    pub fn filegroups(&self) -> Vec<String> {
+        read(&self.catalog.filegroups).names().map(str::to_owned).collect()
+    }
+
+    /// The filegroups that are READ_ONLY.
+    pub fn read_only_filegroups(&self) -> Vec<i16> {
+        self.catalog.read_only_groups()
     }
 
     /// What the catalog says of files and filegroups that their headers have no room for.

@@ -7,7 +7,8 @@
 //! redo        passes over the page's records, unless one formats it again; the log is kept from
 //!             the first of them
 //! undo        stops: the transaction is deferred, its tables stay locked, the log is kept from its
-//!             begin
+//!             begin; one up to a savepoint or to the start of a statement dooms the transaction,
+//!             whose rollback then stops there, too
 //! ```
 //!
 //! Every opening tries again what was deferred. Until that succeeds the database is not marked as

@@ -139,12 +139,16 @@ impl StatementContext<'_> {
         if rows.iter().any(is_taken) {
             return Err(FilesRefused::NameTaken { name }.into());
         }
+        let group = self.filegroup_id(filegroup)?;
+        if let Some(name) = self.db().catalog.read_only_group(group) {
+            return Err(FilesRefused::ReadOnlyGroup { name }.into());
+        }
         // Different for each file, and the same whenever this is done again.
         let Guid(mut guid) = self.db().binding()?;
         guid[12..14].iter_mut().zip(id.to_le_bytes()).for_each(|(byte, id)| *byte ^= id);
         Ok(FileIdentity {
             id: FileId(id),
-            group: self.filegroup_id(filegroup)?,
+            group,
             name,
             path: physical_name(&spec.path),
             guid: Guid(guid),

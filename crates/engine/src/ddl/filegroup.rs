@@ -1,13 +1,19 @@
 //! ALTER DATABASE … ADD, REMOVE and MODIFY FILEGROUP: rows of the catalog, in one commit; space
 //! and the cached catalog follow it.
 
-use extentdb_base::sync::{Arc, lock, read};
+use std::collections::BTreeSet;
+
+use extentdb_base::ObjectId;
+use extentdb_base::sync::{Arc, MutexGuard, lock, read};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_template::filegroup_rows;
+use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_types::Guid;
 
+use crate::catalog::Table;
 use crate::catalog::filegroups::{
-    AUTOGROW_ALL_FILES, CLASS_DATA_SPACE, DEFAULT, ID, NAME, PRIMARY, PROPERTY_CLASS, STATUS,
+    AUTOGROW_ALL_FILES, CLASS_DATA_SPACE, DEFAULT, ID, NAME, PRIMARY, PROPERTY_CLASS, READ_ONLY,
+    STATUS,
 };
 use crate::catalog::system_table::{Cells, byte, int, name_cell, number, text};
 use crate::database::Database;
@@ -38,6 +44,8 @@ pub enum FilegroupChange {
     Default,
     /// AUTOGROW_ALL_FILES, or AUTOGROW_SINGLE_FILE.
     AutogrowAllFiles(bool),
+    /// READ_ONLY, or READ_WRITE. Waits for transactions that use tables of the filegroup.
+    ReadOnly(bool),
 }
 
 impl Database {
@@ -51,18 +59,25 @@ impl Database {
         change: &FilegroupChange,
     ) -> Result<(), Error> {
         let mut session = self.session();
-        session.statement("ALTER DATABASE", |context| {
-            let _ddl = lock(&self.ddl);
+        let changed = session.statement("ALTER DATABASE", |context| {
+            let is_closed = matches!(change, FilegroupChange::ReadOnly(_));
+            let _ddl = if is_closed { context.lock_tables_of(name)? } else { lock(&self.ddl) };
             match change {
                 FilegroupChange::Add => context.add_filegroup(name),
                 FilegroupChange::Remove => context.remove_filegroup(name),
                 FilegroupChange::Rename(to) => context.rename_filegroup(name, to),
                 FilegroupChange::Default => context.set_default_filegroup(name),
                 FilegroupChange::AutogrowAllFiles(is_on) => context.set_autogrow(name, *is_on),
+                FilegroupChange::ReadOnly(is_on) => {
+                    context.set_read_only(name, *is_on)?;
+                    // Before its tables are unlocked.
+                    self.catalog.load_filegroups()
+                }
             }
-        })?;
+        });
         let _ddl = lock(&self.ddl);
         self.catalog.load_filegroups()?;
+        changed?;
         if let FilegroupChange::AutogrowAllFiles(is_on) = change
             && let Some(group) = read(&self.catalog.filegroups).id_of(name)
         {
@@ -77,7 +92,7 @@ fn is_physical(row: &Cells, id: i32) -> bool {
     row.get(GROUP_OF_PHYSICAL).and_then(number) == Some(id.into())
 }
 
-impl StatementContext<'_> {
+impl<'s> StatementContext<'s> {
     /// The number of a filegroup that is there.
     fn known_filegroup(&self, name: &str) -> Result<i16, Error> {
         let db = self.db();
@@ -167,8 +182,9 @@ impl StatementContext<'_> {
     fn set_default_filegroup(&mut self, name: &str) -> Result<(), Error> {
         let id = self.known_filegroup(name)?;
         let db = self.db();
-        if db.space.files().iter().all(|file| file.group() != id) {
-            return Err(FilesRefused::EmptyFilegroup { name: name.to_owned() }.into());
+        self.verify_has_files(id, name)?;
+        if read(&db.catalog.filegroups).default == id {
+            return Err(FilesRefused::PropertySet { property: "DEFAULT" }.into());
         }
         let spaces = db.catalog.system("sysclsobjs")?;
         for mut row in db.catalog.data_space_rows()? {
@@ -185,22 +201,68 @@ impl StatementContext<'_> {
 
     fn set_autogrow(&mut self, name: &str, is_on: bool) -> Result<(), Error> {
         let group = self.known_filegroup(name)?;
-        let id = i32::from(group);
-        let is_set = self.db().autogrow_all_files()?.contains(&group);
-        if is_set == is_on {
-            return Ok(());
+        self.verify_has_files(group, name)?;
+        if self.db().autogrow_all_files()?.contains(&group) == is_on {
+            let property = if is_on { "AUTOGROW_ALL_FILES" } else { "AUTOGROW_SINGLE_FILE" };
+            return Err(FilesRefused::PropertySet { property }.into());
         }
+        self.set_property(group, AUTOGROW_ALL_FILES, is_on)
+    }
+
+    fn set_read_only(&mut self, name: &str, is_on: bool) -> Result<(), Error> {
+        let group = self.known_filegroup(name)?;
+        if group == PRIMARY {
+            return Err(FilesRefused::PrimaryReadOnly.into());
+        }
+        self.verify_has_files(group, name)?;
+        if self.db().catalog.read_only_groups().contains(&group) == is_on {
+            let property = if is_on { "READ_ONLY" } else { "READ_WRITE" };
+            return Err(FilesRefused::PropertySet { property }.into());
+        }
+        self.set_property(group, READ_ONLY, is_on)
+    }
+
+    fn verify_has_files(&self, group: i16, name: &str) -> Result<(), Error> {
+        if self.db().space.files().iter().all(|file| file.group() != group) {
+            return Err(FilesRefused::EmptyFilegroup { name: name.to_owned() }.into());
+        }
+        Ok(())
+    }
+
+    /// Locks the tables of which a part is in the filegroup, and then the catalog: whoever holds
+    /// its mutex must not wait for transactions.
+    fn lock_tables_of(&mut self, name: &str) -> Result<MutexGuard<'s, ()>, Error> {
+        let group = self.known_filegroup(name)?;
+        let db = self.db();
+        let mut locked: BTreeSet<ObjectId> = BTreeSet::new();
+        loop {
+            let ddl = lock(&db.ddl);
+            let is_in_it = |table: &Arc<Table>| {
+                table.storage().units().any(|unit| unit.group() == group)
+                    && !locked.contains(&table.id())
+            };
+            let Some(table) = db.catalog.all_tables().into_iter().find(is_in_it) else {
+                return Ok(ddl);
+            };
+            drop(ddl);
+            self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
+            locked.insert(table.id());
+        }
+    }
+
+    fn set_property(&mut self, group: i16, name: &str, is_on: bool) -> Result<(), Error> {
+        let id = i32::from(group);
         let db = self.db();
         let properties = db.catalog.system("sysxprops")?;
         if is_on {
             let mut row = RowValues::new();
-            row.tinyint(PROPERTY_CLASS).int(id).int(0).ntext(AUTOGROW_ALL_FILES);
+            row.tinyint(PROPERTY_CLASS).int(id).int(0).ntext(name);
             row.raw(&VARIANT_OF_ONE);
             return properties.insert(self.tx()?, &row);
         }
         const PROPERTY_NAME: usize = 3;
         for row in properties.rows(&[byte(PROPERTY_CLASS), int(id)])? {
-            if text(row.get(PROPERTY_NAME)) == AUTOGROW_ALL_FILES {
+            if text(row.get(PROPERTY_NAME)) == name {
                 properties.delete(self.tx()?, &row)?;
             }
         }

@@ -253,6 +253,7 @@ impl StatementContext<'_> {
     pub(crate) fn lock_to_drop(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
         let storage = self.lock_definition(table)?;
         table.verify_alterable(&storage)?;
+        self.verify_all_writable(table, &storage)?;
         Ok(storage)
     }
 
@@ -284,6 +285,7 @@ impl StatementContext<'_> {
         spec: &IndexSpec,
     ) -> Result<Index, Error> {
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
+        self.verify_group_writable(group)?;
         let definition = definition_of(table.id(), table.name(), old);
         let mut index = self.index_with_rowset(spec.definition(old)?, group)?;
         // Statistics, and indexes that are disabled, have numbers, too.

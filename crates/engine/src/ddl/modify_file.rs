@@ -52,6 +52,9 @@ impl Database {
             let _ddl = lock(&self.ddl);
             self.data_file(name)?
         };
+        if let Some(name) = self.catalog.read_only_group(file.group()) {
+            return Err(FilesRefused::ReadOnlyGroup { name }.into());
+        }
         let settings = new_settings(&file, change)?;
         if let Some(bytes) = change.bytes {
             let pages = pages_of(bytes)? / 8 * 8;

@@ -103,6 +103,9 @@ impl StatementContext<'_> {
         if file.id() == FileId(1) {
             return Err(FilesRefused::PrimaryFile.into());
         }
+        if db.catalog.read_only_group(file.group()).is_some() {
+            return Err(FilesRefused::ReadOnlyFile { name: name.to_owned() }.into());
+        }
         if of_group == 1 && read(&db.catalog.filegroups).default == file.group() {
             return Err(FilesRefused::OnlyFileOfDefault { name: name.to_owned() }.into());
         }

@@ -29,7 +29,7 @@ use crate::catalog::{
 use crate::database::boot::{Counter, take};
 use crate::ddl::spec::{TableSpec, column_definition};
 use crate::ddl::statistics::STATISTICS;
-use crate::error::{Error, Unsupported};
+use crate::error::{Error, ReadOnlyFilegroup, Unsupported};
 use crate::session::{Session, StatementContext};
 
 /// Object ids grow by this, modulo 2^31.
@@ -87,7 +87,12 @@ impl Session {
     /// Drops a table: its rows in the system tables are deleted at once, its pages freed at commit.
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |context| {
-            let storage = context.lock_to_drop(table)?;
+            let storage = context.lock_to_drop(table).map_err(|error| match error {
+                Error::ReadOnlyFilegroup(_) => {
+                    ReadOnlyFilegroup::Drop { table: table.name().to_owned() }.into()
+                }
+                error => error,
+            })?;
             context.lock_name(context.schema_id(table.schema())?, table.name())?;
             table.verify_unreferenced(&storage, "drop")?;
             context.lock_parents(&storage)?;
@@ -241,6 +246,7 @@ impl StatementContext<'_> {
             _ => spec.name.clone(),
         };
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
+        self.verify_group_writable(group)?;
         let mut columns = Vec::new();
         let mut children = Vec::new();
         for (column_id, column) in (1..).zip(&spec.columns) {

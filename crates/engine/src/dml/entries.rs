@@ -35,7 +35,7 @@ impl StatementContext<'_> {
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
         for index in &of.storage.indexes {
-            index.verify_writable(of.table.name())?;
+            self.verify_index_writable(of.table, index)?;
             if let Some(entry) = index.entry(row, &of.storage.columns, at)? {
                 self.add_entry(of, index, &entry)?;
             }
@@ -51,7 +51,7 @@ impl StatementContext<'_> {
         record: &[u8],
     ) -> Result<(), Error> {
         for index in &of.storage.indexes {
-            index.verify_writable(of.table.name())?;
+            self.verify_index_writable(of.table, index)?;
             if let Some(entry) = index.entry_of_record(of.storage, record, at)? {
                 self.delete_entry(of, index, &entry, at)?;
             }
@@ -68,7 +68,7 @@ impl StatementContext<'_> {
         after: &[Cell<'_>],
     ) -> Result<(), Error> {
         for index in &of.storage.indexes {
-            index.verify_writable(of.table.name())?;
+            self.verify_index_writable(of.table, index)?;
             let old = index.entry(before, &of.storage.columns, at)?;
             let new = index.entry(after, &of.storage.columns, at)?;
             match (old, new) {

@@ -148,7 +148,7 @@ impl StatementContext<'_> {
         index: &Index,
         rows: &mut dyn RowSource,
     ) -> Result<u64, Error> {
-        index.verify_writable(of.table.name())?;
+        self.verify_index_writable(of.table, index)?;
         let mut sorter = self.sorter(index.tree().shape());
         let count = self.each_new_row(of, rows, &mut |context, row| {
             let stored = of.storage.stored(row);

@@ -221,7 +221,7 @@ impl StatementContext<'_> {
         index: &Index,
         cells: &mut [Cell<'_>],
     ) -> Result<Address, Error> {
-        index.verify_writable(of.table.name())?;
+        self.verify_index_writable(of.table, index)?;
         if of.storage.off_row.is_empty() {
             return self.insert_keyed(of, index, cells);
         }
@@ -310,7 +310,7 @@ impl StatementContext<'_> {
                 Ok(at.clone())
             }
             (Base::Clustered(index), Address::Key(_)) => {
-                index.verify_writable(of.table.name())?;
+                self.verify_index_writable(of.table, index)?;
                 if let Some(place) = index.uniquifier() {
                     cells[place] = owned(old.cells[place].clone());
                 }
@@ -379,7 +379,7 @@ impl StatementContext<'_> {
                 before
             }
             (Base::Clustered(index), Address::Key(key)) => {
-                index.verify_writable(of.table.name())?;
+                self.verify_index_writable(of.table, index)?;
                 let writer = self.row_writer(of.table)?;
                 let versions = writer.as_ref().map(RowWriter::versioning);
                 let gone = index.tree().delete_versioned(self.tx()?, key, versions);

@@ -1,4 +1,7 @@
-//! Changes of files and filegroups that ALTER DATABASE refuses. Nothing has changed.
+//! Changes of files and filegroups that ALTER DATABASE refuses, and changes in READ_ONLY
+//! filegroups. Nothing has changed.
+
+use extentdb_base::HobtId;
 
 /// Why files or filegroups were not changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -29,6 +32,18 @@ pub enum FilesRefused {
     /// Message 5042.
     #[error("the {what} {name} is not empty")]
     NotEmpty { what: &'static str, name: String },
+    /// Message 5045.
+    #[error("the filegroup has property {property} already")]
+    PropertySet { property: &'static str },
+    /// Message 5047.
+    #[error("filegroup PRIMARY is neither read-only nor made read-write")]
+    PrimaryReadOnly,
+    /// Message 5048.
+    #[error("filegroup {name} is read-only: its files stay as they are")]
+    ReadOnlyGroup { name: String },
+    /// Message 5055.
+    #[error("file {name} is read-only")]
+    ReadOnlyFile { name: String },
     /// Message 5050.
     #[error("filegroup {name} has no file")]
     EmptyFilegroup { name: String },
@@ -43,4 +58,20 @@ pub enum FilesRefused {
     GrowthAboveMaximum { name: String },
     #[error("to change {what} of a log")]
     Log { what: &'static str },
+}
+
+/// What a READ_ONLY filegroup refuses.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each variant names its fields")]
+pub enum ReadOnlyFilegroup {
+    /// Message 652. The name of a heap is empty.
+    #[error("index {index} of table {table}, rowset {rowset}, is in read-only filegroup {group}")]
+    Change { index: String, table: String, rowset: HobtId, group: String },
+    /// Message 1924.
+    #[error("filegroup {group} is read-only")]
+    Create { group: String },
+    /// Message 3740.
+    #[error("part of table {table} is in a read-only filegroup")]
+    Drop { table: String },
 }

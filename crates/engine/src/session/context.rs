@@ -128,6 +128,7 @@ impl<'s> StatementContext<'s> {
     /// Refuses a table whose rows are only read here, and one with triggers that nobody runs.
     pub(crate) fn verify_writable(&self, table: &Table, storage: &Storage) -> Result<(), Error> {
         table.verify_alterable(storage)?;
+        self.verify_rows_writable(table, storage)?;
         if self.state.triggers_run_of == Some(table.id()) {
             return Ok(());
         }

@@ -3,9 +3,10 @@
 //! A statement that fails is undone up to its start, where the log, the space that it freed and its
 //! changes of the cached catalog are remembered; a savepoint is such a start with a name. A
 //! transaction over several databases has a [`Branch`] in each, which begins with the first
-//! statement there; it commits by two-phase commit ([`two_phase`](super::two_phase)).
+//! statement there; it commits by two-phase commit ([`two_phase`](super::two_phase)). An undo that needs a page
+//! which cannot be read leaves the database online: see [`suspect`](crate::database::suspect).
 
-use extentdb_base::sync::{Arc, MutexGuard, lock};
+use extentdb_base::sync::{Arc, MutexGuard, lock, read};
 use extentdb_base::{Lsn, OwnerId};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::{Transaction, TransactionKind};
@@ -101,7 +102,7 @@ impl StatementContext<'_> {
             self.state.end_statement_snapshot();
         }
         let is_alone = !self.state.is_explicit && self.state.scopes == 0;
-        match done {
+        match done.map_err(|error| self.with_group_name(error)) {
             Ok(done) if !is_alone => Ok(done),
             Ok(done) => {
                 self.commit()?;
@@ -113,9 +114,19 @@ impl StatementContext<'_> {
             }
             Err(error) => {
                 self.state.is_doomed |= error.dooms_transaction();
-                self.state.branch.return_to(self.db, start)?;
+                let undone = self.state.branch.return_to(self.db, start);
+                self.end_partial_undo(undone)?;
                 Err(error)
             }
+        }
+    }
+
+    /// Space knows filegroups by their numbers.
+    fn with_group_name(&self, error: Error) -> Error {
+        let groups = read(&self.db.catalog.filegroups);
+        match error.group_without_files().and_then(|group| groups.name_of(group)) {
+            Some(name) => Error::EmptyFilegroup { name: name.to_owned() },
+            None => error,
         }
     }
 
@@ -164,7 +175,17 @@ impl StatementContext<'_> {
         if !self.state.branch.has_savepoint(name) && !branches.any(|own| own.has_savepoint(name)) {
             return Err(Error::NoSavepoint { name: name.to_owned() });
         }
-        self.state.each_branch(self.db, |db, branch| branch.return_to_savepoint(db, name))
+        let returned =
+            self.state.each_branch(self.db, |db, branch| branch.return_to_savepoint(db, name));
+        self.end_partial_undo(returned)
+    }
+
+    /// An undo up to the start of a statement or to a savepoint that has met a page which cannot be
+    /// read has left the transaction somewhere in between: it can only be rolled back, and that
+    /// waits for the page.
+    fn end_partial_undo(&mut self, undone: Result<(), Error>) -> Result<(), Error> {
+        self.state.is_doomed |= undone.as_ref().is_err_and(|error| error.cause() == Cause::BadPage);
+        undone
     }
 
     pub(super) fn begin_scope(&mut self) -> Result<StatementScope, Error> {
@@ -233,11 +254,12 @@ impl StatementContext<'_> {
     }
 
     fn return_to_scope(&mut self, scope: &StatementScope) -> Result<(), Error> {
-        self.state.each_branch(self.db, |db, branch| {
+        let returned = self.state.each_branch(self.db, |db, branch| {
             let start = scope.starts.iter().find(|(own, _)| Arc::ptr_eq(own, db));
             // A branch that began in the scope is undone whole.
             branch.return_to(db, start.map(|(_, start)| *start).unwrap_or_default())
-        })
+        });
+        self.end_partial_undo(returned)
     }
 }
 
@@ -357,7 +379,7 @@ impl Branch {
         let ddl = self.lock_catalog_from(db, 0);
         let undone = db.undo_to(&mut tx, begin, &mut self.undone);
         if let Err(error) = &undone {
-            if error.cause() == Cause::BadPage && self.changes.is_empty() {
+            if self.can_defer(error) {
                 db.defer_rollback(&tx, error)?;
                 self.forget_deferred();
                 return undone;
@@ -380,6 +402,12 @@ impl Branch {
         self.end(db, owner);
         db.space.release(std::mem::take(&mut self.undone))?;
         undone.map(|_| ())
+    }
+
+    /// Can the rollback that met this error wait for the next opening? One of DDL cannot: the
+    /// catalog must be whole.
+    fn can_defer(&self, error: &Error) -> bool {
+        error.cause() == Cause::BadPage && self.changes.is_empty()
     }
 
     /// The transaction stays open in this database, its locks are held, the log keeps its records:
@@ -451,6 +479,10 @@ impl Branch {
         let Some(tx) = &mut self.tx else { return Ok(()) };
         // A transaction whose first statement failed keeps its begin record.
         let until = until.max(tx.begin_lsn());
-        db.undo_to(tx, until, &mut self.undone).inspect_err(|error| db.go_offline(error))
+        db.undo_to(tx, until, &mut self.undone).inspect_err(|error| {
+            if !self.can_defer(error) {
+                db.go_offline(error);
+            }
+        })
     }
 }

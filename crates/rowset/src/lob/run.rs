@@ -128,7 +128,7 @@ impl LobUnit {
             run.extend(self.space.append_formatted_pages(tx, &self.unit, full, &form)?);
             self.set_missing_root(tx)?;
         }
-        let Some(next) = run.pop_front() else {
+        let Some(next) = run.front().copied() else {
             return Err(extentdb_space::Error::FilegroupFull {
                 group: self.unit.group(),
                 growth: None,
@@ -136,9 +136,11 @@ impl LobUnit {
             .into());
         };
         let page = match kind {
-            PageType::TextTree => self.space.format_page(tx, &self.unit, next, &form(kind))?,
+            // The transaction has not allocated it: it must not be blank when the log is full.
+            PageType::TextTree => self.space.reformat_page(tx, &self.unit, next, &form(kind))?,
             _ => self.space.pool().write(next)?,
         };
+        run.pop_front();
         // When nothing comes to lie on it, PFS must not call it full for good.
         self.free.lock().touch(next);
         Ok(NewPage { page, _run: run })

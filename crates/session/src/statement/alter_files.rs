@@ -133,8 +133,12 @@ fn modify_filegroup(action: &Clause) -> Result<Vec<DatabaseFileChange>, Cause> {
             FilegroupChange::AutogrowAllFiles(true)
         } else if change.has("AUTOGROW_SINGLE_FILE") {
             FilegroupChange::AutogrowAllFiles(false)
+        } else if change.has("READ_ONLY") || change.has("READONLY") {
+            FilegroupChange::ReadOnly(true)
+        } else if change.has("READ_WRITE") || change.has("READWRITE") {
+            FilegroupChange::ReadOnly(false)
         } else {
-            return Err(refused("MODIFY FILEGROUP … READ_ONLY or READ_WRITE"));
+            return Err(refused("MODIFY FILEGROUP"));
         },
     ))
 }
@@ -167,6 +171,10 @@ fn done_message(change: &DatabaseFileChange) -> Option<Message> {
                 let property = if *is_on { "AUTOGROW_ALL_FILES" } else { "AUTOGROW_SINGLE_FILE" };
                 (5046, format!("The filegroup property '{property}' has been set."))
             }
+            FilegroupChange::ReadOnly(is_on) => {
+                let property = if *is_on { "READ_ONLY" } else { "READ_WRITE" };
+                (5046, format!("The filegroup property '{property}' has been set."))
+            }
             FilegroupChange::Add => return None,
         },
         DatabaseFileChange::Modify { .. } | DatabaseFileChange::Add { .. } => return None,
@@ -196,6 +204,11 @@ fn cause_of(why: &FilesRefused, change: &DatabaseFileChange) -> Cause {
              initialized."
                 .to_owned(),
         ),
+        FilesRefused::NoFilegroup { name, .. }
+            if matches!(change, DatabaseFileChange::Add { .. }) =>
+        {
+            (1921, format!("Invalid filegroup '{name}' specified."))
+        }
         FilesRefused::NoFilegroup { name, database } => {
             (5014, format!("The filegroup '{name}' does not exist in database '{database}'."))
         }
@@ -221,6 +234,22 @@ fn cause_of(why: &FilesRefused, change: &DatabaseFileChange) -> Cause {
         ),
         FilesRefused::NotEmpty { what, name } => {
             (5042, format!("The {what} '{name}' cannot be removed because it is not empty."))
+        }
+        FilesRefused::PropertySet { property } => {
+            (5045, format!("The filegroup already has the '{property}' property set."))
+        }
+        FilesRefused::PrimaryReadOnly => {
+            (5047, "Cannot change the READONLY property of the PRIMARY filegroup.".to_owned())
+        }
+        FilesRefused::ReadOnlyGroup { name } => (
+            5048,
+            format!(
+                "Cannot add, remove, or modify files in filegroup '{name}'. The filegroup is \
+                 read-only."
+            ),
+        ),
+        FilesRefused::ReadOnlyFile { name } => {
+            (5055, format!("Cannot add, remove, or modify file '{name}'. The file is read-only."))
         }
         FilesRefused::EmptyFilegroup { name } => (
             5050,

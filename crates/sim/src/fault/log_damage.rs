@@ -10,13 +10,11 @@ use std::path::Path;
 
 use extentdb_base::env::Rng;
 use extentdb_base::size::SECTOR_BYTES;
+use extentdb_format::log::block::Stamp;
 use extentdb_io::MemDisk;
 
 /// Most damage is done this close to the end of the log: before that is what no restart reads.
 const TAIL_BYTES: u64 = 32 << 10;
-
-/// Bits of a sector's stamp that tell the uses of a VLF apart.
-const PARITY: u8 = 0xc0;
 
 /// The new content of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +66,23 @@ pub fn damage(
         Harm::Other => bytes.get(at(any_sector(sectors, writes, rng)))?.to_vec(),
         Harm::Noise => (0..SECTOR_BYTES).map(|_| rng.next_u64() as u8).collect(),
     };
-    // A sector of another use of its VLF looks like what was there before, wherever it comes from.
-    let is_of_other_use = (before[0] ^ after[0]) & PARITY != 0;
-    if before == after || is_last && harm == Harm::Other && is_of_other_use {
+    if before == after || is_last && looks_earlier(before[0], after[0]) {
         return None;
     }
     bytes[range.clone()].copy_from_slice(&after);
     memory.put(log, bytes);
-    Some(format!("{harm:?} in the log at byte {}, the last writes at {writes:?}", range.start))
+    Some(format!(
+        "{harm:?} in the log at byte {} (stamp {:#04x}, was {:#04x}), the last writes at {writes:?}",
+        range.start, after[0], before[0]
+    ))
+}
+
+/// Does the first byte of a sector, its stamp, say that it is of the other use of its VLF, and not
+/// the first of a block, which would name its position? Nothing else in such a sector can be told
+/// from what was there before the last write, wherever it comes from.
+fn looks_earlier(before: u8, after: u8) -> bool {
+    let after = Stamp(after);
+    after.is_possible() && !after.is_first() && after.parity() != Stamp(before).parity()
 }
 
 fn at(sector: u64) -> Range<usize> {
@@ -97,4 +104,18 @@ fn turned(sector: &[u8], rng: &mut dyn Rng) -> Vec<u8> {
     let at = rng.below(sector.len() as u64) as usize;
     sector[at] ^= 1 << rng.below(8);
     sector
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_later_sector_of_the_other_use_looks_like_what_was_there_before() {
+        // Parity 0x40 or 0x80; 0x10 marks the first sector of a block, 0x08 the last.
+        assert!(looks_earlier(0x40, 0x80) && looks_earlier(0x98, 0x48));
+        assert!(!looks_earlier(0x40, 0x48), "the same use");
+        assert!(!looks_earlier(0x40, 0x90), "a first sector names its position");
+        assert!(!looks_earlier(0x40, 0x81) && !looks_earlier(0x40, 0xc0), "no stamp of a log");
+    }
 }

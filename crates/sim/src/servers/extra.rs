@@ -89,6 +89,10 @@ impl Extra {
         matches!(self.stage, Stage::WithTable | Stage::Modified)
     }
 
+    fn has_group(&self) -> bool {
+        !matches!(self.stage, Stage::None | Stage::Created | Stage::WithoutGroup)
+    }
+
     pub(super) fn change_to(&self, after: &Extra, server: &Instance) -> Result<(), Error> {
         let set = |change| server.change_database(NAME, change, Termination::NoWait, None);
         if after.is_offline != self.is_offline {
@@ -153,6 +157,12 @@ impl Extra {
         if is_offline {
             return Ok(());
         }
+        let database = server.database(NAME).map_err(|error| format!("{self:?}: {error}"))?;
+        let has_group = database.filegroups().iter().any(|name| name == GROUP);
+        if has_group != self.has_group() {
+            return Err(format!("{self:?}: filegroup {has_group}"));
+        }
+        drop(database);
         let rows = || -> Result<Option<usize>, Error> {
             let mut session = server.session(NAME)?;
             match session.table("t") {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use extentdb_base::Lsn;
 use extentdb_base::env::SystemClock;
-use extentdb_base::size::PAGE_HEADER_BYTES;
+use extentdb_base::size::{PAGE_HEADER_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, FileId, HobtId, PageId, XactId};
 use extentdb_buffer::{Pool, PoolOptions, WriteAhead, WriteAheadError};
@@ -150,6 +150,14 @@ impl Bench {
         let map = self.space.pool().read(kind.page_of(page)).unwrap();
         let interval = page.gam_interval().extent().index;
         MapView::new(&map, kind).bitmap().get(page.extent().index - interval)
+    }
+
+    /// Extents of a file that have a page of a mixed extent.
+    pub(crate) fn mixed_extents(&self, file: FileId) -> u32 {
+        let pages = self.space.file(file).unwrap().pages();
+        let states = self.space.pfs_bytes(file, 0..pages).unwrap();
+        let is_mixed = |extent: &&[PfsByte]| extent.iter().any(|state| state.is_mixed());
+        states.chunks(PAGES_PER_EXTENT as usize).filter(is_mixed).count() as u32
     }
 
     pub(crate) fn free_extents(&self) -> u32 {

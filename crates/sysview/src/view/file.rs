@@ -87,11 +87,15 @@ fn as_registered(file: &RegisteredFile) -> ListedFile {
 }
 
 fn items_of(source: &Source<'_>, info: &DatabaseInfo) -> Result<Vec<FileItem>, Error> {
-    let files = match source.instance.database_by_id(info.id) {
-        Ok(database) => files_of(&database, &info.files)?,
-        Err(_) => info.files.iter().map(as_registered).collect(),
+    let (files, groups) = match source.instance.database_by_id(info.id) {
+        Ok(database) => (files_of(&database, &info.files)?, database.read_only_filegroups()),
+        Err(_) => (info.files.iter().map(as_registered).collect(), Vec::new()),
     };
-    let item = |file| FileItem { database: info.id.0, file, is_read_only: info.is_read_only };
+    let item = |file: ListedFile| FileItem {
+        database: info.id.0,
+        is_read_only: info.is_read_only || groups.iter().any(|id| i32::from(*id) == file.group),
+        file,
+    };
     Ok(files.into_iter().map(item).collect())
 }
 

@@ -28,7 +28,7 @@ pub(super) fn filegroups(source: &Source<'_>, rows: &mut Rows) -> Result<(), Err
     let columns = shared()
         .put("filegroup_guid", |it| it.guid.into())
         .put("is_autogrow_all_files", |it| it.is_autogrow_all_files.into())
-        .zero(&["is_read_only"])
+        .put("is_read_only", |it| it.is_read_only.into())
         .null(&["log_filegroup_id"]);
     let is_group = |space: &DataSpace| space.kind != "PS";
     rows.add(&columns, all(source.database)?.into_iter().filter(is_group))

@@ -8,6 +8,7 @@
 //! extents     extents per second, equal and unequal files
 //! backends    commits and checkpoints by plain calls and by io_uring
 //! ddl         create, insert and drop, with 0, 100 and 900 tables
+//! lobs        long values, and the device beside them
 //! loads       many rows by one statement beside single inserts
 //! scans       tables read whole: rows, columnar batches, threads, and memory beside them
 //! torn-pages  checkpoints and evictions with pages written twice and once
@@ -23,6 +24,7 @@ mod ddl;
 mod extents;
 mod lengths;
 mod loads;
+mod lobs;
 mod scans;
 mod torn_pages;
 mod trees;
@@ -68,6 +70,7 @@ enum Section {
     Backends,
     Ddl,
     Loads,
+    Lobs,
     Scans,
     TornPages,
     TreesInsert,
@@ -127,7 +130,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     };
     let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
     let setting = Setting { folder, runs, scale, is_alone, peers, trees };
-    let parts: [(Section, Run); 15] = [
+    let parts: [(Section, Run); 16] = [
         (Section::Lengths, lengths::run),
         (Section::Clients, clients::run),
         (Section::Commits, commits::run),
@@ -136,6 +139,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
         (Section::Backends, backends::run),
         (Section::Ddl, ddl::run),
         (Section::Loads, loads::run),
+        (Section::Lobs, lobs::run),
         (Section::Scans, scans::run),
         (Section::TornPages, torn_pages::run),
         (Section::TreesInsert, |setting| trees::run(setting, Section::TreesInsert)),

@@ -1,9 +1,10 @@
-//! Tables that are read whole: rows, columnar batches, threads, and the memory beside them.
+//! Tables that are read whole: rows, columnar batches, threads, the memory and DuckDB beside them.
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use bench::engine::{Reading, ScanLab, read_memory};
+use bench::peers::{Outcome, duckdb};
 use bench::target::{Limit, Target};
 
 use super::{Setting, head};
@@ -12,6 +13,27 @@ use super::{Setting, head};
 const ROWS: f64 = 800_000.0;
 const THREADS: [usize; 2] = [1, 2];
 
+/// The rows of the tables, made by DuckDB, and the sums of the columns that [`Reading::Numbers`]
+/// reads; the shortest time of each number of threads.
+const SCRIPT: &str = "
+rows, runs, threads = ROWS, RUNS, THREADS
+db.execute(f'''create table t as select i::int as id, (i % 100)::int as part,
+    case when i % 16 = 5 then null else i::bigint * 256 end as amount,
+    (i % 1000000 / 100)::decimal(9, 2) as price,
+    timestamp '1900-01-01' + to_days((i % 40000)::int) + to_milliseconds(i % 25000000 * 10 // 3)
+        as sold,
+    'name of ' || i as name, rpad('name of ' || i, 60, ' ') as remark
+    from range({rows}) r(i)''')
+for count in threads:
+    db.execute(f'SET threads = {count}')
+    times = []
+    for run in range(runs):
+        start = time.perf_counter()
+        db.execute('select sum(id), sum(amount), sum(price), max(sold) from t').fetchall()
+        times.append(time.perf_counter() - start)
+    said(min(times))
+";
+
 pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     let lab = ScanLab::create(&setting.folder, (ROWS * setting.scale) as i32)?;
     let shortest = |read: &dyn Fn() -> Result<Duration>| -> Result<f64> {
@@ -19,6 +41,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
         Ok(times?.into_iter().min().unwrap_or_default().as_secs_f64())
     };
     let mut targets = Vec::new();
+    let mut fastest = Vec::new();
     let rows = f64::from(lab.rows()) / 1e6;
     head(
         "A table that is read whole, in memory",
@@ -57,6 +80,9 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
             for threads in THREADS {
                 let time = shortest(&|| lab.read_parallel(table, reading, threads))?;
                 line(format!("parallel: {reading:?}"), threads, time);
+                if reading == Reading::Numbers && threads == THREADS[THREADS.len() - 1] {
+                    fastest.push((table.name().to_owned(), time));
+                }
                 if reading == Reading::Few && threads == THREADS[THREADS.len() - 1] {
                     let what = format!("{}: parallel scan with a comparison", table.name());
                     targets.push(Target::new(what, "GB/s", Ok(gigabytes / time)));
@@ -64,5 +90,38 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
             }
         }
     }
+    if !setting.is_alone {
+        targets.extend(beside_duckdb(setting, lab.rows(), &fastest)?);
+    }
     Ok(targets)
+}
+
+/// DuckDB with the same rows in memory, in columns: it sums them while it reads.
+fn beside_duckdb(setting: &Setting, rows: i32, fastest: &[(String, f64)]) -> Result<Vec<Target>> {
+    let script = SCRIPT
+        .replace("ROWS", &rows.to_string())
+        .replace("RUNS", &setting.runs.max(1).to_string())
+        .replace("THREADS", &format!("{THREADS:?}"));
+    let times = match duckdb::times(&script, &setting.folder) {
+        Ok(Outcome::Measured(times)) => times,
+        Ok(Outcome::Missing(program)) => {
+            println!("SKIPPED: DuckDB is not installed: {program} not found");
+            return Ok(Vec::new());
+        }
+        Err(error) => {
+            println!("FAILED: DuckDB: {error:#}");
+            return Ok(Vec::new());
+        }
+    };
+    ensure!(times.len() == THREADS.len(), "DuckDB said {times:?}");
+    for (threads, time) in THREADS.iter().zip(&times) {
+        let rate = f64::from(rows) / 1e6 / time.as_secs_f64();
+        println!("| DuckDB | sums of the same columns | {threads} | {rate:.2} | – | – |");
+    }
+    let duckdb = times[THREADS.len() - 1].as_secs_f64();
+    let line = |(table, time): &(String, f64)| {
+        let what = format!("{table}: parallel scan of four columns, rows/s: DuckDB");
+        Target::new(what, "x", Ok(duckdb / time))
+    };
+    Ok(fastest.iter().map(line).collect())
 }

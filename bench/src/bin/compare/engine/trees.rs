@@ -94,6 +94,8 @@ struct Point {
     fill: Option<f64>,
     /// The fastest peer.
     best: Option<f64>,
+    /// SQLite, which has one client and runs in the process of its program.
+    sqlite: Option<f64>,
 }
 
 fn rate(work: TreeWork, time: Duration) -> f64 {
@@ -173,7 +175,15 @@ fn points(
         let peers: Vec<Option<f64>> =
             setting.trees.iter().map(|peer| peer.of(work).map(|time| rate(work, time))).collect();
         let best = peers.iter().flatten().copied().reduce(f64::max);
-        let point = Point { clients: *clients, rate: rate(work, time), fill, best };
+        let sqlite = setting.trees.iter().find(|peer| peer.name.starts_with("SQLite"));
+        let sqlite = sqlite.and_then(|peer| Some(rate(work, peer.of(work)?)));
+        let point = Point {
+            clients: *clients,
+            rate: rate(work, time),
+            fill,
+            best,
+            sqlite,
+        };
         println!("{}", line(&point, &peers));
         points.push(point);
     }
@@ -208,6 +218,12 @@ fn targets_of(action: Action, kind: TableKind, points: &[Point]) -> Vec<Target> 
         Target::new(named("ours : best peer, the worst point"), "x", beside)
             .must(Limit::AtLeast(1.0)),
     ];
+    let alone = points.iter().find_map(|point| Some(point.rate / point.sqlite?));
+    let alone = alone.ok_or_else(|| "SQLite was not measured".to_owned());
+    targets.push(
+        Target::new(named("1 client, both in process, ours : SQLite"), "x", alone)
+            .must(Limit::AtLeast(1.0)),
+    );
     let filled = |name: &str, point: Option<&Point>, least| {
         let fill = point.and_then(|point| point.fill).ok_or_else(|| "not measured".to_owned());
         Target::new(named(name), "%", fill).must(Limit::AtLeast(least))

@@ -5,11 +5,15 @@
 //! points  prepared selects, inserts and updates of single rows
 //! bulk    rows loaded
 //! tpch    the 22 queries
+//! readers readers beside writers whose transactions stay open
+//! limit   the most memory under a limit that the data do not fit into
 //! memory  the same selects in this process
 //! ```
 
 mod bulk;
+mod limit;
 mod points;
+mod readers;
 mod start;
 mod tpch;
 
@@ -63,6 +67,8 @@ enum Section {
     Points,
     Bulk,
     Tpch,
+    Readers,
+    Limit,
     Memory,
 }
 
@@ -136,7 +142,11 @@ fn parts(
     if is_wanted(Section::Start) {
         targets.extend(start::run(setting, peer)?);
     }
-    let wants_servers = [Section::Points, Section::Bulk, Section::Tpch].into_iter().any(is_wanted);
+    if is_wanted(Section::Limit) {
+        targets.extend(limit::run(setting)?);
+    }
+    let of_servers = [Section::Points, Section::Bulk, Section::Tpch, Section::Readers];
+    let wants_servers = of_servers.into_iter().any(is_wanted);
     if !wants_servers {
         return Ok(targets);
     }
@@ -154,6 +164,10 @@ fn parts(
     }
     if is_wanted(Section::Tpch) {
         targets.extend(tpch::run(setting, &servers)?);
+    }
+    // Last: the others are measured without row versions.
+    if is_wanted(Section::Readers) {
+        targets.extend(readers::run(setting, &servers)?);
     }
     drop(servers);
     ours.stop()?;

@@ -1,11 +1,10 @@
 //! TPC-H, and the same queries by DuckDB where Python has it.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use bench::child;
+use anyhow::{Result, bail, ensure};
+use bench::peers::{Outcome, duckdb};
 use bench::serving::tpch::{self, Timed};
 use bench::target::{Limit, Target};
 
@@ -13,11 +12,8 @@ use super::{Servers, Setting, ratio};
 use crate::engine::head;
 
 const SHARE: f64 = 0.5;
-/// Reads tables and queries, parted by blank lines, and prints the seconds of each.
+/// Reads tables and queries, parted by blank lines, and says the seconds of each.
 const SCRIPT: &str = r#"
-import sys, time, duckdb
-folder = sys.argv[1]
-db = duckdb.connect()
 for line in open(folder + '/tables.sql'):
     db.execute(line)
 tables = ['region', 'nation', 'supplier', 'part', 'partsupp', 'customer', 'orders', 'lineitem']
@@ -26,7 +22,7 @@ for name in tables:
 for query in open(folder + '/queries.sql').read().split('\n\n'):
     start = time.time()
     db.execute(query).fetchall()
-    print(time.time() - start)
+    said(time.time() - start)
 "#;
 
 pub(super) fn run(setting: &Setting<'_>, servers: &Servers<'_>) -> Result<Vec<Target>> {
@@ -83,9 +79,12 @@ fn print(all: &[(String, Vec<Timed>)]) {
 
 fn duckdb(folder: &Path) -> Result<Vec<Timed>> {
     std::fs::write(folder.join("tables.sql"), tpch::tables())?;
-    std::fs::write(folder.join("queries.sql"), tpch::standard_queries().join("\n\n"))?;
-    let said = child::run(Command::new("python3").args(["-c", SCRIPT]).arg(folder))?;
-    let time = |line: &str| line.parse().map(Duration::from_secs_f64).context("a time");
-    let times: Vec<Duration> = said.lines().map(time).collect::<Result<_>>()?;
+    let queries = tpch::standard_queries();
+    std::fs::write(folder.join("queries.sql"), queries.join("\n\n"))?;
+    let times = match duckdb::times(SCRIPT, folder)? {
+        Outcome::Measured(times) => times,
+        Outcome::Missing(program) => bail!("{program} not found"),
+    };
+    ensure!(times.len() == queries.len(), "{} times of {} queries", times.len(), queries.len());
     Ok(times.into_iter().enumerate().map(|(at, time)| (at + 1, Ok(time))).collect())
 }

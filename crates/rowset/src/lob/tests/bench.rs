@@ -38,6 +38,8 @@ pub(super) struct Setup {
     pub(super) mixed_pages: bool,
     pub(super) kind: AllocUnitKind,
     pub(super) log_bytes: u64,
+    /// Maximum size of the log in bytes.
+    pub(super) log_bytes_max: Option<u64>,
     /// Maximum size of the data file in pages.
     pub(super) pages_max: Option<u32>,
 }
@@ -49,6 +51,7 @@ impl Default for Setup {
             mixed_pages: true,
             kind: AllocUnitKind::Lob,
             log_bytes: 2 << 20,
+            log_bytes_max: None,
             pages_max: None,
         }
     }
@@ -119,13 +122,13 @@ pub(super) fn rowset() -> &'static Rowset {
     catalog.rowsets.values().find(|rowset| rowset.object == object).expect("it was built")
 }
 
-fn new_log(disk: &dyn Disk, folder: &Path, bytes: u64) -> Log {
+fn new_log(disk: &dyn Disk, folder: &Path, setup: &Setup) -> Log {
     let spec = LogSpec {
         file_id: FileId(2),
         logical_name: "lab_log".into(),
-        bytes,
+        bytes: setup.log_bytes,
         growth: Growth::Pages(8192),
-        max_bytes: None,
+        max_bytes: setup.log_bytes_max,
         binding_id: Guid([1; 16]),
         fork_guid: Guid([0; 16]),
         file_guid: Guid([2; 16]),
@@ -149,7 +152,7 @@ impl Bench {
     }
 
     pub(super) fn on_disk(image: &Image, disk: &dyn Disk, folder: &Path, setup: &Setup) -> Bench {
-        let log = Arc::new(new_log(disk, folder, setup.log_bytes));
+        let log = Arc::new(new_log(disk, folder, setup));
         let clock = Arc::new(SystemClock::new());
         let manager = Arc::new(Manager::new(
             log.clone(),

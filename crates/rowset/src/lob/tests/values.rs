@@ -2,6 +2,7 @@
 
 use extentdb_format::log::replay::page_of;
 use extentdb_format::log::{Context, Op};
+use extentdb_format::page::{PageHeader, PageType};
 use extentdb_format::record::lob::{DATA_BYTES_MAX, LobContent};
 
 use super::bench::{Bench, Setup, bytes, fresh, splice};
@@ -318,4 +319,35 @@ fn a_value_that_fills_the_filegroup_is_undone_without_a_page() {
     let more = bench.create(&mut open, LobForm::InRow, &bytes(7, 200_000), 100_000).unwrap();
     bench.commit(open).unwrap();
     walk(&bench, [&root, &more].into_iter());
+}
+
+#[test]
+fn a_page_that_a_full_log_keeps_from_becoming_a_tree_page_stays_as_it_was() {
+    let setup = Setup {
+        log_bytes: 512 << 10,
+        log_bytes_max: Some(512 << 10),
+        mixed_pages: false,
+        ..Setup::default()
+    };
+    let bench = Bench::on(fresh(), &setup);
+    let mut open = bench.begin();
+    let lease = bench.lob.runs.lease();
+    drop(bench.lob.next_page(&mut open.tx, &lease, PageType::TextMix).unwrap());
+    let formatted = bench.pages();
+    assert_eq!(formatted.len(), 8, "a run");
+    while open.tx.savepoint("until the log is full").is_ok() {}
+    let refused = bench.lob.next_page(&mut open.tx, &lease, PageType::TextTree);
+    assert!(refused.is_err(), "the log has room");
+    drop(refused);
+    drop(lease);
+    for page in &formatted {
+        let guard = bench.space.pool().read(*page).unwrap();
+        let header = PageHeader::of(&guard);
+        assert_eq!((header.page_id(), header.kind()), (*page, PageType::TextMix));
+        assert_eq!(header.alloc_unit(), bench.lob.unit().id());
+    }
+    bench.roll_back(open).unwrap();
+    // A checkpoint gives back what was allocated in advance.
+    bench.lob.update_pfs().unwrap();
+    assert_eq!(bench.pages(), formatted[..1]);
 }
