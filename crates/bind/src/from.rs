@@ -22,6 +22,7 @@ use crate::scope::{NamedColumn, Scope, Source};
 use crate::stage::Stage;
 use crate::surroundings::{CalledRows, MadeRows, Object, StoredTable, TableFunctionObject, View};
 use crate::table::{BoundTable, KnownStatistics, TableColumn};
+use crate::xml_method::as_method;
 
 /// Rows with the names of their columns.
 pub(crate) type Named = (Relation, Vec<Source>);
@@ -85,6 +86,7 @@ impl Binder<'_> {
             TableSourceKind::Derived(query) => self.derived(query, alias, span),
             TableSourceKind::Values(rows) => self.values_source(rows, alias, span),
             TableSourceKind::Function(function) => self.function_source(function, alias, span),
+            TableSourceKind::Method(call) => self.nodes_source(call, alias, span),
             TableSourceKind::Joined { first, joins } => self.joined_sources(first, joins),
             TableSourceKind::Pivot(pivot) => self.pivot(pivot, alias, span),
             TableSourceKind::Unpivot(unpivot) => self.unpivot(unpivot, alias, span),
@@ -202,6 +204,7 @@ impl Binder<'_> {
                 is_identity: own.is_some_and(|column| column.identity.is_some()),
                 is_row_guid: own.is_some_and(|column| column.row_guid),
                 denied: None,
+                node: None,
             });
             columns.push(TableColumn {
                 column,
@@ -253,9 +256,11 @@ impl Binder<'_> {
     ) -> Result<Named> {
         let scopes = std::mem::take(&mut self.scopes);
         let common_tables = std::mem::take(&mut self.common_tables);
+        let namespaces = std::mem::take(&mut self.namespaces);
         let home = std::mem::replace(&mut self.home, view.home.clone());
         let bound = self.query(&view.query, QueryPlace::Subquery);
         self.home = home;
+        self.namespaces = namespaces;
         self.common_tables = common_tables;
         self.scopes = scopes;
         let mut bound = bound.map_err(|error| crate::error::Error { span, ..error })?;
@@ -520,6 +525,11 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         span: Span,
     ) -> Result<Named> {
+        if let Some(call) = as_method(&function.call)
+            && &*call.name.text == "nodes"
+        {
+            return self.nodes_source(&call, alias, span);
+        }
         let name = function.call.name.name.text.to_lowercase();
         let values: &[Expr] = match &function.call.arguments {
             Arguments::List(values) => values,
@@ -754,7 +764,6 @@ fn alias_columns(alias: Option<&TableAlias>) -> Vec<String> {
 
 fn kind_name(kind: &TableSourceKind) -> &'static str {
     match kind {
-        TableSourceKind::Method(_) => "nodes() and other methods in FROM",
         TableSourceKind::Dml(_) => "a DML statement in FROM",
         TableSourceKind::OpenXml(_) => "OPENXML",
         TableSourceKind::OpenQuery { .. } => "OPENQUERY",

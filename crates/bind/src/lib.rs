@@ -30,6 +30,8 @@ pub mod table;
 mod text_query;
 mod walk;
 mod window;
+mod xml_method;
+mod xml_query;
 mod xml_value;
 
 pub use binder::{Binder, Prologue};

@@ -17,6 +17,7 @@ use crate::scalar::{Clause, Place};
 use crate::scope::Scope;
 use crate::stage::Stage;
 use crate::walk;
+use crate::xml_method::not_a_value;
 
 /// `SELECT @variable = value, … FROM …`: rows, and what each of them assigns in turn.
 #[derive(Clone, Debug)]
@@ -182,11 +183,18 @@ impl Binder<'_> {
                 let column = Column { id, ty: scalar.ty(), is_nullable: scalar.is_nullable() };
                 let is_computed = !matches!(value.kind, ExprKind::Column(_));
                 let is_identity = !is_computed && self.is_identity(&scalar);
-                outputs.push(Output { name, column, is_computed, is_identity });
+                let source = self.origin_of(value);
+                outputs.push(Output { name, column, is_computed, is_identity, source });
             }
             SelectItem::Assign(_) => return Err(Cause::AssignsAndReturns.at(Span::default())),
         }
         Ok(())
+    }
+
+    /// The source that a column is of.
+    fn origin_of(&self, value: &Expr) -> Option<String> {
+        let ExprKind::Column(name) = &value.kind else { return None };
+        Some(self.column(name, value.span).ok()?.source)
     }
 
     /// Is it the identity column of a table?
@@ -216,11 +224,15 @@ impl Binder<'_> {
             }
             is_known = true;
             source.columns.iter().try_for_each(|own| access::verify_readable(own, span))?;
+            if let Some(own) = source.columns.iter().find(|own| own.node.is_some()) {
+                return Err(not_a_value(&own.name, span));
+            }
             outputs.extend(source.columns.iter().map(|own| Output {
                 name: own.name.clone(),
                 column: own.column.clone(),
                 is_computed: false,
                 is_identity: own.is_identity,
+                source: Some(source.name.clone()),
             }));
         }
         match qualifier {
@@ -332,6 +344,7 @@ impl Binder<'_> {
             column,
             is_computed: true,
             is_identity: false,
+            source: None,
         }];
         Ok(BoundQuery { relation, outputs })
     }

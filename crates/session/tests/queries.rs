@@ -48,6 +48,9 @@ scripts! {
     insert_execute
     functions
     open_json
+    xml_methods
+    xml_texts
+    written_parts
     snapshot_changes
     client_cursors
 }

@@ -3,8 +3,8 @@
 use extentdb_bind::logical::{Column, RowsSource};
 use extentdb_bind::provider::push_value;
 use extentdb_engine::Vector;
-use extentdb_expr::EvalError;
 use extentdb_expr::json_rows::{self, JsonField};
+use extentdb_expr::{EvalError, XmlNodes};
 use extentdb_plan::physical::Expression;
 use extentdb_types::{Datum, NText, SqlType};
 
@@ -51,6 +51,7 @@ impl Function {
             RowsSource::StringSplit(_) => self.split(&values),
             RowsSource::GenerateSeries(_) => self.series(&values, context),
             RowsSource::OpenJson { fields, .. } => self.json(&values, fields.as_deref()),
+            RowsSource::XmlNodes { nodes, .. } => xml_nodes(&values, nodes),
         }
     }
 
@@ -139,6 +140,21 @@ impl Function {
         }
         Ok(rows)
     }
+}
+
+/// nodes(): numbers of the nodes of a document, or below a node of it.
+fn xml_nodes(
+    values: &[Datum<'static>],
+    nodes: &XmlNodes,
+) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+    let (Some(Datum::Xml(document)), Some(Datum::Int(node))) = (values.first(), values.get(1))
+    else {
+        return Ok(Vec::new());
+    };
+    let outside: Vec<Option<String>> = values.iter().skip(2).map(text_of).collect();
+    let rows = nodes.rows(document, Some(*node), &outside);
+    let rows = rows.map_err(|error| Error::NotSupported(error.to_string()))?;
+    Ok(rows.into_iter().map(|node| vec![Datum::Int(node)]).collect())
 }
 
 impl Operator for Function {
