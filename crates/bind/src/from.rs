@@ -626,12 +626,25 @@ impl Binder<'_> {
         arguments: Vec<Scalar>,
         span: Span,
     ) -> Result<(RowsSource, Vec<NamedColumn>)> {
-        let ty = arguments.first().map_or(SqlType::Int, Scalar::ty);
-        let is_whole =
-            matches!(ty, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt);
-        if !is_whole {
-            return not_supported("GENERATE_SERIES of other types than integers", span);
+        let types: Vec<SqlType> =
+            arguments.iter().filter(|it| !it.is_null_literal()).map(Scalar::ty).collect();
+        let ty = types.first().copied().unwrap_or(SqlType::Int);
+        let kind = |ty: &SqlType| match ty {
+            SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
+                Some(ty.base_name())
+            }
+            SqlType::Decimal { .. } | SqlType::Numeric { .. } => Some("decimal"),
+            _ => None,
+        };
+        if kind(&ty).is_none() || types.iter().any(|own| kind(own) != kind(&ty)) {
+            let text = "All the input parameters should be of the same type. Supported types are \
+                        tinyint, smallint, int, bigint, decimal and numeric.";
+            return Err(Cause::Other { number: 5373, text: text.to_owned() }.at(span));
         }
+        let ty = types.iter().fold(ty, |widest, own| widest_decimal(widest, *own));
+        let converted: std::result::Result<Vec<Scalar>, _> =
+            arguments.iter().map(|value| value.assigned(ty, &self.environment)).collect();
+        let arguments = converted.map_err(|cause| Cause::Expression(cause).at(span))?;
         let columns = vec![NamedColumn::new("value", self.new_column(ty, false))];
         Ok((RowsSource::GenerateSeries(arguments), columns))
     }
@@ -774,6 +787,20 @@ fn kind_name(kind: &TableSourceKind) -> &'static str {
         TableSourceKind::Predict(_) => "PREDICT",
         _ => "this table source",
     }
+}
+
+/// The decimal that has the digits of two; another type as it is.
+fn widest_decimal(a: SqlType, b: SqlType) -> SqlType {
+    let digits = |ty: SqlType| match ty {
+        SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
+            Some((precision, scale))
+        }
+        _ => None,
+    };
+    let Some(((p1, s1), (p2, s2))) = digits(a).zip(digits(b)) else { return a };
+    let scale = s1.max(s2);
+    let whole = p1.saturating_sub(s1).max(p2.saturating_sub(s2));
+    SqlType::Decimal { precision: (whole + scale).clamp(1, 38), scale }
 }
 
 /// STRING_SPLIT separates by one character.

@@ -263,6 +263,11 @@ pub(crate) fn parameter(column: &Column) -> Parameter {
     }
 }
 
+/// CHECKSUM and BINARY_CHECKSUM, which take all columns as `*`.
+fn is_checksum(name: &str) -> bool {
+    name.eq_ignore_ascii_case("checksum") || name.eq_ignore_ascii_case("binary_checksum")
+}
+
 /// Answers what `expr` asks for.
 struct ClauseResolver<'r, 'b, 'p> {
     binder: &'r mut Binder<'b>,
@@ -323,6 +328,10 @@ impl ClauseResolver<'_, '_, '_> {
         }
         if let Some(expr) = text_of_rows(call) {
             return self.staged(&expr).map(Some);
+        }
+        if let ExprKind::Variable(name) = &call.operand.kind {
+            // A table variable has no columns but under an alias: 137.
+            self.binder.variable(name, call.operand.span)?;
         }
         let expr = self.binder.method_expr(call)?;
         match &expr.kind {
@@ -413,6 +422,10 @@ impl ClauseResolver<'_, '_, '_> {
         let arguments: &[Expr] = match &call.arguments {
             Arguments::List(values) => values,
             Arguments::None => &[],
+            Arguments::Star if is_checksum(name) => {
+                let expr = self.binder.of_all_columns(call, span)?;
+                return self.staged(&expr).map(Some);
+            }
             _ => return Ok(None),
         };
         match self.binder.surroundings.function(name, arguments.len())? {

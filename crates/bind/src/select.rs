@@ -1,15 +1,15 @@
 //! SELECT: from FROM to the select list.
 
-use extentdb_expr::Scalar;
+use extentdb_expr::{CompileError, Scalar};
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
     AssignOperator, Assignment, Expr, ExprKind, Link, Select, SelectItem, Top,
 };
-use extentdb_types::SqlType;
+use extentdb_types::{Collation, SqlType};
 
 use crate::access;
 use crate::binder::Binder;
-use crate::error::{Cause, Result, not_supported};
+use crate::error::{Cause, Error, Result, not_supported};
 use crate::group::Grouping;
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation};
 use crate::query::{BoundQuery, Output, Tail, distinct, sorted, verify_no_next_value};
@@ -176,7 +176,8 @@ impl Binder<'_> {
                 outputs.extend(columns);
             }
             SelectItem::Value { value, alias } => {
-                let scalar = self.value(value, place.again())?;
+                let scalar = self.value(value, place.again());
+                let scalar = scalar.map_err(|error| in_column(error, outputs.len() + 1))?;
                 let own = own_name(value);
                 let name = alias.as_ref().map(|it| it.text.to_string()).or(own).unwrap_or_default();
                 let id = self.staged(&scalar, place.stage);
@@ -451,4 +452,21 @@ fn own_name(expr: &Expr) -> Option<String> {
         ExprKind::Function(call) if call.name.name.text.starts_with('@') => None,
         _ => None,
     }
+}
+
+/// 451: texts of two collations put together, as a column of a result.
+fn in_column(error: Error, position: usize) -> Error {
+    let Cause::Expression(CompileError::CollationConflict { a, b, operation: "add", .. }) =
+        &error.cause
+    else {
+        return error;
+    };
+    let name = |collation: &Collation| collation.name().unwrap_or_default();
+    let text = format!(
+        "Cannot resolve collation conflict between \"{}\" and \"{}\" in add operator occurring in \
+         SELECT statement column {position}.",
+        name(a),
+        name(b)
+    );
+    Cause::Other { number: 451, text }.at(error.span)
 }

@@ -113,6 +113,21 @@ impl Binder<'_> {
         Expr { kind: ExprKind::Variable(name), span }
     }
 
+    /// A function of `*` as one of all columns of the query.
+    pub(crate) fn of_all_columns(&mut self, call: &FunctionCall, span: Span) -> Result<Expr> {
+        let sources = self.scopes.last().map(|scope| scope.sources.clone()).unwrap_or_default();
+        if sources.is_empty() {
+            return Err(Cause::NoTable.at(span));
+        }
+        let mut values = Vec::new();
+        for own in sources.iter().flat_map(|source| &source.columns) {
+            crate::access::verify_readable(own, span)?;
+            values.push(self.hidden(parameter(&own.column), "", span));
+        }
+        let call = FunctionCall { arguments: Arguments::List(values), ..call.clone() };
+        Ok(Expr { kind: ExprKind::Function(Box::new(call)), span })
+    }
+
     /// The value that a hidden variable stands for.
     pub(crate) fn hidden_value(&self, name: &str) -> Option<Parameter> {
         let (place, _) = name.strip_prefix(XML_OF_NODE)?.split_once(XML_OF_NODE)?;
