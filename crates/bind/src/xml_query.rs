@@ -28,6 +28,7 @@ impl XmlQuery<'_> {
             return not_supported("XMLSCHEMA and XMLDATA of FOR XML", span);
         }
         let element = xml.element.as_ref().map_or("row", |name| &name.value).to_owned();
+        self.verify_prefixes(&element, namespaces)?;
         let mode = match xml.mode {
             XmlMode::Raw => {
                 self.verify_named()?;
@@ -60,6 +61,30 @@ impl XmlQuery<'_> {
             mode,
             root,
         })
+    }
+
+    /// Prefixes of RAW and PATH are declared by WITH XMLNAMESPACES: 6846.
+    fn verify_prefixes(&self, element: &str, namespaces: &[XmlNamespace]) -> Result<()> {
+        if !matches!(self.xml.mode, XmlMode::Raw | XmlMode::Path) {
+            return Ok(());
+        }
+        let is_declared = |prefix: &str| {
+            let mut own = namespaces.iter().filter_map(|own| own.prefix.as_ref());
+            prefix == "xml" || own.any(|own| &*own.text == prefix)
+        };
+        let columns = self.outputs.iter().map(|output| ("column", output.name.as_str()));
+        for (kind, name) in columns.chain([("row", element)]) {
+            let parts = name.split('/').map(|part| part.trim_start_matches('@'));
+            let mut prefixes = parts.filter_map(|part| part.split_once(':')).map(|(own, _)| own);
+            if let Some(prefix) = prefixes.find(|prefix| !is_declared(prefix)) {
+                let text = format!(
+                    "XML name space prefix '{prefix}' declaration is missing for FOR XML {kind} \
+                     name '{name}'."
+                );
+                return failed(6846, text, self.query.span);
+            }
+        }
+        Ok(())
     }
 
     /// RAW and AUTO need names: 6809.

@@ -51,6 +51,10 @@ scripts! {
     xml_methods
     xml_texts
     written_parts
+    variants
+    notices
+    more_functions
+    references_within
     snapshot_changes
     client_cursors
 }

@@ -18,6 +18,7 @@ mod distinct;
 mod extreme;
 pub(crate) mod fold;
 mod partial;
+mod percentile;
 mod set;
 mod string_agg;
 pub(crate) mod sum;
