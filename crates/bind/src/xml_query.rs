@@ -54,9 +54,12 @@ impl XmlQuery<'_> {
         if root.as_ref().is_some_and(String::is_empty) {
             return failed(6861, "Empty root tag name cannot be specified with FOR XML.", span);
         }
+        let has_nil =
+            |column: &ExplicitColumn| column.directive == ExplicitDirective::ElementXsiNil;
+        let is_nil = matches!(&mode, XmlRows::Explicit(columns) if columns.iter().any(has_nil));
         Ok(XmlForm {
             has_elements: xml.mode == XmlMode::Path || xml.elements.is_some(),
-            shows_nulls: xml.elements == Some(XmlElements::XsiNil),
+            shows_nulls: is_nil || xml.elements == Some(XmlElements::XsiNil),
             namespaces: declarations(namespaces),
             mode,
             root,

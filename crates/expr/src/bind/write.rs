@@ -9,7 +9,7 @@ use super::{BindResult, Binder, Ty};
 use crate::error::CompileError;
 
 pub(super) const FUNCTIONS: &[Entry] =
-    &[entry("\0the method .WRITE", 5, 5, |binder, a| binder.write(&a))];
+    &[entry("\0the method WRITE", 5, 5, |binder, a| binder.write(&a))];
 
 impl Binder<'_> {
     fn write(&mut self, arguments: &Arguments) -> BindResult {

@@ -63,7 +63,7 @@ impl Lowering<'_> {
             let function = "write".to_owned();
             return Err(CompileError::ArgumentCount { function, least: 3, most: 3, at });
         }
-        let column = call.operand.to_string();
+        let column = shown(&call.operand);
         let name = column.rsplit('.').next().unwrap_or_default().to_owned();
         let mut args = vec![
             self.push(Node::Text { text: name, is_wide: true }, span)?,
@@ -72,7 +72,7 @@ impl Lowering<'_> {
         for argument in arguments {
             args.push(self.expr(argument)?);
         }
-        Ok(Node::Call { name: "\0the method .WRITE".to_owned(), part: None, args })
+        Ok(Node::Call { name: "\0the method WRITE".to_owned(), part: None, args })
     }
 
     fn called(

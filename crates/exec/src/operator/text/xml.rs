@@ -20,6 +20,8 @@ pub(super) struct XmlWriter {
     form: XmlForm,
     levels: Levels,
     explicit: Explicit,
+    /// Does what was written last end with a value of `data()`?
+    was_data: bool,
 }
 
 impl XmlWriter {
@@ -28,6 +30,7 @@ impl XmlWriter {
             form: form.clone(),
             levels: Levels::default(),
             explicit: Explicit::default(),
+            was_data: false,
         }
     }
 
@@ -40,7 +43,9 @@ impl XmlWriter {
         let form = &self.form;
         match &form.mode {
             XmlRows::Raw(row) => push_raw_row(form, row, columns, values, out),
-            XmlRows::Path(row) => push_path_row(form, row, columns, values, out),
+            XmlRows::Path(row) => {
+                push_path_row(form, row, columns, values, &mut self.was_data, out);
+            }
             XmlRows::Auto { names, levels } => {
                 self.levels.push_row(form, names, levels, columns, values, out);
             }
@@ -150,12 +155,14 @@ fn push_path_row(
     row: &str,
     columns: &[TextColumn],
     values: &[Datum<'_>],
+    was_data: &mut bool,
     out: &mut String,
 ) {
     let mut attributes = own_declarations(form);
     let mut body = String::new();
     let mut open: Vec<String> = Vec::new();
-    let mut was_data = false;
+    // Values of rows without an element stand beside each other.
+    *was_data &= row.is_empty();
     for (column, value) in columns.iter().zip(values) {
         if let Some(name) = column.name.strip_prefix('@') {
             if !value.is_null() {
@@ -175,10 +182,10 @@ fn push_path_row(
             open.push(part);
         }
         let is_data = last == "data()";
-        if is_data && was_data {
+        if is_data && *was_data {
             body.push(' ');
         }
-        was_data = is_data;
+        *was_data = is_data;
         push_path_value(form, &last, column, value, &mut body);
     }
     close_to(&mut open, 0, &mut body);
