@@ -16,13 +16,13 @@ use crate::access;
 use crate::binder::{Binder, CHAIN_MAX, shown};
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Computed, JoinKind, Relation, RowsSource, TableFunction};
+use crate::method_call::as_method;
 use crate::query::QueryPlace;
 use crate::scalar::{Clause, Place, parameter};
 use crate::scope::{NamedColumn, Scope, Source};
 use crate::stage::Stage;
 use crate::surroundings::{CalledRows, MadeRows, Object, StoredTable, TableFunctionObject, View};
 use crate::table::{BoundTable, KnownStatistics, TableColumn};
-use crate::xml_method::as_method;
 
 /// Rows with the names of their columns.
 pub(crate) type Named = (Relation, Vec<Source>);

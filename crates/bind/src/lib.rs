@@ -16,6 +16,7 @@ mod group;
 mod guard;
 mod inline_function;
 pub mod logical;
+mod method_call;
 mod names;
 mod pivot;
 pub mod provider;

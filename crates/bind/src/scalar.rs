@@ -15,10 +15,10 @@ use crate::error::{Cause, Error, Result, not_supported};
 use crate::group::Grouping;
 use crate::inline_function::verify_count;
 use crate::logical::{Column, Computed, FunctionCall, JoinKind, ValueId};
+use crate::method_call::{as_method, not_a_value};
 use crate::stage::{Stage, StageStep};
 use crate::surroundings::SessionFunction;
 use crate::walk;
-use crate::xml_method::{as_method, not_a_value};
 use crate::xml_value::text_of_rows;
 
 /// Where an expression stands: what it may contain.

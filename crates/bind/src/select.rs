@@ -12,12 +12,12 @@ use crate::binder::Binder;
 use crate::error::{Cause, Error, Result, not_supported};
 use crate::group::Grouping;
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation};
+use crate::method_call::not_a_value;
 use crate::query::{BoundQuery, Output, Tail, distinct, sorted, verify_no_next_value};
 use crate::scalar::{Clause, Place};
 use crate::scope::Scope;
 use crate::stage::Stage;
 use crate::walk;
-use crate::xml_method::not_a_value;
 
 /// `SELECT @variable = value, … FROM …`: rows, and what each of them assigns in turn.
 #[derive(Clone, Debug)]

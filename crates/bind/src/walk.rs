@@ -5,7 +5,7 @@ use extentdb_tsql::syntax::{
 };
 
 use crate::function::Aggregate;
-use crate::xml_method::as_method;
+use crate::method_call::as_method;
 
 /// Is there an aggregate that groups the rows?
 pub(crate) fn has_aggregate(expr: &Expr) -> bool {

@@ -182,7 +182,8 @@ impl XmlQuery<'_> {
                 None => {
                     let text = format!(
                         "FOR XML EXPLICIT query contains the invalid column name '{}'. Use the \
-                         TAGNAME!TAGID!ATTRIBUTENAME[!..] format where TAGID is a positive integer.",
+                         TAGNAME!TAGID!ATTRIBUTENAME[!..] format where TAGID is a positive \
+                         integer.",
                         output.name
                     );
                     return failed(6802, text, span);

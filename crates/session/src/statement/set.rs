@@ -4,7 +4,6 @@
 //!
 //! | option | here |
 //! |---|---|
-//! | ARITHABORT, ARITHIGNORE, ANSI_WARNINGS OFF | kept and shown in @@OPTIONS; errors stay errors |
 //! | NO_BROWSETABLE, REMOTE_PROC_TRANSACTIONS, FORCEPLAN, QUERY_GOVERNOR_COST_LIMIT | kept |
 //! | STATISTICS IO, TIME | kept; nothing is measured yet |
 //! | SHOWPLAN_*, STATISTICS XML and PROFILE, OFFSETS ON, FIPS_FLAGGER | refused |

@@ -1,4 +1,5 @@
-//! FOR XML EXPLICIT: each row is an element by its tag, within the open element of its parent's tag.
+//! FOR XML EXPLICIT: each row is an element by its tag, within the open element that has the tag of
+//! its parent.
 
 use extentdb_bind::logical::{ExplicitColumn, ExplicitDirective, XmlForm};
 use extentdb_types::Datum;
