@@ -128,14 +128,19 @@ fn item_of(kind: i64, text: String) -> Item {
     }
 }
 
+/// Values by their keys, the one used last at the end.
+type Kept<K, V> = RefCell<Vec<(K, Rc<V>)>>;
+/// A text, and whether it is one of `modify`.
+type QueryKey = (String, bool);
+
 thread_local! {
-    static DOCUMENTS: RefCell<Vec<(Vec<u8>, Rc<Document>)>> = const { RefCell::new(Vec::new()) };
-    static QUERIES: RefCell<Vec<((String, bool), Rc<Query>)>> = const { RefCell::new(Vec::new()) };
+    static DOCUMENTS: Kept<Vec<u8>, Document> = const { RefCell::new(Vec::new()) };
+    static QUERIES: Kept<QueryKey, Query> = const { RefCell::new(Vec::new()) };
 }
 
 /// What a key is known as, made where it is not.
 fn kept<K: PartialEq, V>(
-    known: &RefCell<Vec<(K, Rc<V>)>>,
+    known: &Kept<K, V>,
     is_own: impl Fn(&K) -> bool,
     made: impl FnOnce() -> Option<(K, V)>,
 ) -> Option<Rc<V>> {

@@ -70,8 +70,8 @@ impl Binder<'_> {
             _ => return self.invalid_argument(None, 1),
         };
         let ty = self.sql(&value)?;
-        let is_bytes = typing::is_binary(&ty);
-        if !is_bytes && !(self.function == "compress" && cast::is_character(&ty)) {
+        let is_text = self.function == "compress" && cast::is_character(&ty);
+        if !is_text && !typing::is_binary(&ty) {
             return self.invalid_argument(Some(ty), 1);
         }
         self.row(function, &[value], SqlType::VarBinary { len: None }, 0)
