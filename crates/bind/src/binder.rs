@@ -1,8 +1,8 @@
 //! The binder: numbers of values, scopes of names, values from outside.
 
 use extentdb_base::sync::Arc;
-use extentdb_expr::Environment;
-use extentdb_tsql::syntax::{CommonTable, Name, NamedWindow, ObjectName};
+use extentdb_expr::{Environment, Parameter};
+use extentdb_tsql::syntax::{CommonTable, Name, NamedWindow, ObjectName, XmlNamespace};
 use extentdb_types::SqlType;
 
 use crate::error::{Cause, Result};
@@ -54,6 +54,10 @@ pub struct Binder<'a> {
     pub(crate) home: Option<Home>,
     /// Parameters of the inline function that is being bound.
     pub(crate) parameters: Vec<(Box<str>, Column)>,
+    /// WITH XMLNAMESPACES of the statement.
+    pub(crate) namespaces: Vec<XmlNamespace>,
+    /// Values that hidden variables stand for.
+    pub(crate) hidden: Vec<Parameter>,
     pub(crate) depth: usize,
     /// MAXRECURSION.
     pub(crate) recursion_limit: u32,
@@ -76,6 +80,8 @@ impl<'a> Binder<'a> {
             prologue: Vec::new(),
             home: None,
             parameters: Vec::new(),
+            namespaces: Vec::new(),
+            hidden: Vec::new(),
             depth: 0,
             recursion_limit: 100,
             recursions: 0,

@@ -21,9 +21,10 @@ use crate::walk;
 impl Binder<'_> {
     /// Makes the tables of WITH visible.
     pub(crate) fn add_common_tables(&mut self, with: &With) -> Result<()> {
-        if !with.namespaces.is_empty() || with.change_tracking_context.is_some() {
-            return not_supported("WITH XMLNAMESPACES and CHANGE_TRACKING_CONTEXT", with.span);
+        if with.change_tracking_context.is_some() {
+            return not_supported("WITH CHANGE_TRACKING_CONTEXT", with.span);
         }
+        self.namespaces.extend(with.namespaces.iter().cloned());
         let from = self.common_tables.len();
         for table in &with.tables {
             let own = self.common_tables.get(from..).unwrap_or_default();

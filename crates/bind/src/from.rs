@@ -16,6 +16,7 @@ use crate::access;
 use crate::binder::{Binder, CHAIN_MAX, shown};
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Computed, JoinKind, Relation, RowsSource, TableFunction};
+use crate::method_call::as_method;
 use crate::query::QueryPlace;
 use crate::scalar::{Clause, Place, parameter};
 use crate::scope::{NamedColumn, Scope, Source};
@@ -85,6 +86,7 @@ impl Binder<'_> {
             TableSourceKind::Derived(query) => self.derived(query, alias, span),
             TableSourceKind::Values(rows) => self.values_source(rows, alias, span),
             TableSourceKind::Function(function) => self.function_source(function, alias, span),
+            TableSourceKind::Method(call) => self.nodes_source(call, alias, span),
             TableSourceKind::Joined { first, joins } => self.joined_sources(first, joins),
             TableSourceKind::Pivot(pivot) => self.pivot(pivot, alias, span),
             TableSourceKind::Unpivot(unpivot) => self.unpivot(unpivot, alias, span),
@@ -202,6 +204,7 @@ impl Binder<'_> {
                 is_identity: own.is_some_and(|column| column.identity.is_some()),
                 is_row_guid: own.is_some_and(|column| column.row_guid),
                 denied: None,
+                node: None,
             });
             columns.push(TableColumn {
                 column,
@@ -253,9 +256,11 @@ impl Binder<'_> {
     ) -> Result<Named> {
         let scopes = std::mem::take(&mut self.scopes);
         let common_tables = std::mem::take(&mut self.common_tables);
+        let namespaces = std::mem::take(&mut self.namespaces);
         let home = std::mem::replace(&mut self.home, view.home.clone());
         let bound = self.query(&view.query, QueryPlace::Subquery);
         self.home = home;
+        self.namespaces = namespaces;
         self.common_tables = common_tables;
         self.scopes = scopes;
         let mut bound = bound.map_err(|error| crate::error::Error { span, ..error })?;
@@ -520,6 +525,11 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         span: Span,
     ) -> Result<Named> {
+        if let Some(call) = as_method(&function.call)
+            && &*call.name.text == "nodes"
+        {
+            return self.nodes_source(&call, alias, span);
+        }
         let name = function.call.name.name.text.to_lowercase();
         let values: &[Expr] = match &function.call.arguments {
             Arguments::List(values) => values,
@@ -616,12 +626,25 @@ impl Binder<'_> {
         arguments: Vec<Scalar>,
         span: Span,
     ) -> Result<(RowsSource, Vec<NamedColumn>)> {
-        let ty = arguments.first().map_or(SqlType::Int, Scalar::ty);
-        let is_whole =
-            matches!(ty, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt);
-        if !is_whole {
-            return not_supported("GENERATE_SERIES of other types than integers", span);
+        let types: Vec<SqlType> =
+            arguments.iter().filter(|it| !it.is_null_literal()).map(Scalar::ty).collect();
+        let ty = types.first().copied().unwrap_or(SqlType::Int);
+        let kind = |ty: &SqlType| match ty {
+            SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
+                Some(ty.base_name())
+            }
+            SqlType::Decimal { .. } | SqlType::Numeric { .. } => Some("decimal"),
+            _ => None,
+        };
+        if kind(&ty).is_none() || types.iter().any(|own| kind(own) != kind(&ty)) {
+            let text = "All the input parameters should be of the same type. Supported types are \
+                        tinyint, smallint, int, bigint, decimal and numeric.";
+            return Err(Cause::Other { number: 5373, text: text.to_owned() }.at(span));
         }
+        let ty = types.iter().fold(ty, |widest, own| widest_decimal(widest, *own));
+        let converted: std::result::Result<Vec<Scalar>, _> =
+            arguments.iter().map(|value| value.assigned(ty, &self.environment)).collect();
+        let arguments = converted.map_err(|cause| Cause::Expression(cause).at(span))?;
         let columns = vec![NamedColumn::new("value", self.new_column(ty, false))];
         Ok((RowsSource::GenerateSeries(arguments), columns))
     }
@@ -754,7 +777,6 @@ fn alias_columns(alias: Option<&TableAlias>) -> Vec<String> {
 
 fn kind_name(kind: &TableSourceKind) -> &'static str {
     match kind {
-        TableSourceKind::Method(_) => "nodes() and other methods in FROM",
         TableSourceKind::Dml(_) => "a DML statement in FROM",
         TableSourceKind::OpenXml(_) => "OPENXML",
         TableSourceKind::OpenQuery { .. } => "OPENQUERY",
@@ -765,6 +787,20 @@ fn kind_name(kind: &TableSourceKind) -> &'static str {
         TableSourceKind::Predict(_) => "PREDICT",
         _ => "this table source",
     }
+}
+
+/// The decimal that has the digits of two; another type as it is.
+fn widest_decimal(a: SqlType, b: SqlType) -> SqlType {
+    let digits = |ty: SqlType| match ty {
+        SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
+            Some((precision, scale))
+        }
+        _ => None,
+    };
+    let Some(((p1, s1), (p2, s2))) = digits(a).zip(digits(b)) else { return a };
+    let scale = s1.max(s2);
+    let whole = p1.saturating_sub(s1).max(p2.saturating_sub(s2));
+    SqlType::Decimal { precision: (whole + scale).clamp(1, 38), scale }
 }
 
 /// STRING_SPLIT separates by one character.

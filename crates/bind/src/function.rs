@@ -19,6 +19,8 @@ pub enum Aggregate {
     StringAgg,
     ChecksumAgg,
     ApproxCountDistinct,
+    ApproxPercentileCont,
+    ApproxPercentileDisc,
 }
 
 /// A function over the rows of a window.
@@ -40,7 +42,7 @@ pub enum WindowFunction {
     Aggregate(Aggregate),
 }
 
-const AGGREGATES: [(&str, Aggregate); 13] = [
+const AGGREGATES: [(&str, Aggregate); 15] = [
     ("count", Aggregate::Count),
     ("count_big", Aggregate::CountBig),
     ("sum", Aggregate::Sum),
@@ -54,6 +56,8 @@ const AGGREGATES: [(&str, Aggregate); 13] = [
     ("string_agg", Aggregate::StringAgg),
     ("checksum_agg", Aggregate::ChecksumAgg),
     ("approx_count_distinct", Aggregate::ApproxCountDistinct),
+    ("approx_percentile_cont", Aggregate::ApproxPercentileCont),
+    ("approx_percentile_disc", Aggregate::ApproxPercentileDisc),
 ];
 
 const WINDOW_FUNCTIONS: [(&str, WindowFunction); 12] = [
@@ -110,7 +114,12 @@ impl Aggregate {
                 Numeric { scale, .. } => Some(Numeric { precision: 38, scale: scale.max(6) }),
                 _ => None,
             },
-            Aggregate::StDev | Aggregate::StDevP | Aggregate::Var | Aggregate::VarP => {
+            Aggregate::StDev
+            | Aggregate::StDevP
+            | Aggregate::Var
+            | Aggregate::VarP
+            | Aggregate::ApproxPercentileCont
+            | Aggregate::ApproxPercentileDisc => {
                 let is_number = matches!(
                     argument,
                     TinyInt
@@ -124,7 +133,8 @@ impl Aggregate {
                         | Decimal { .. }
                         | Numeric { .. }
                 );
-                is_number.then_some(Float)
+                let is_of_argument = self == Aggregate::ApproxPercentileDisc;
+                is_number.then_some(if is_of_argument { *argument } else { Float })
             }
             Aggregate::ChecksumAgg => matches!(argument, TinyInt | SmallInt | Int).then_some(Int),
             Aggregate::StringAgg => match *argument {
@@ -144,6 +154,11 @@ impl Aggregate {
                 _ => None,
             },
         }
+    }
+
+    /// Does it take a share, and its values from WITHIN GROUP?
+    pub fn is_percentile(self) -> bool {
+        matches!(self, Aggregate::ApproxPercentileCont | Aggregate::ApproxPercentileDisc)
     }
 
     /// Is the result never NULL?

@@ -258,6 +258,10 @@ impl Binder<'_> {
                 let converted = value.assigned(text, &self.environment);
                 value = converted.map_err(|cause| Cause::Expression(cause).at(span))?;
             }
+            if function.is_percentile() {
+                let converted = value.assigned(SqlType::Float, &self.environment);
+                value = converted.map_err(|cause| Cause::Expression(cause).at(span))?;
+            }
             if value.is_null_literal() {
                 let ty = "NULL".to_owned();
                 let function = function.name().to_owned();
@@ -267,10 +271,21 @@ impl Binder<'_> {
             ids.push(self.staged(&value, &mut grouping.input));
         }
         let mut order = Vec::new();
+        let mut sorted_type = SqlType::Int;
         for item in &call.within_group {
             let value = self.value(&item.value, argument_place(&mut grouping.input))?;
+            sorted_type = value.ty();
             let id = self.staged(&value, &mut grouping.input);
             order.push(OrderKey { id, is_descending: crate::query::is_descending(item) });
+        }
+        if function.is_percentile() {
+            let [key] = order.as_slice() else {
+                let text = format!("The function '{name}' must have a WITHIN GROUP clause.");
+                return Err(Cause::Other { number: 10754, text }.at(span));
+            };
+            // The values are those that are sorted by; the share stands where a separator does.
+            ids.insert(0, key.id);
+            types.insert(0, sorted_type);
         }
         let result = match types.first() {
             None => function.result(&SqlType::Int),

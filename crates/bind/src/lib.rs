@@ -16,6 +16,7 @@ mod group;
 mod guard;
 mod inline_function;
 pub mod logical;
+mod method_call;
 mod names;
 mod pivot;
 pub mod provider;
@@ -30,6 +31,8 @@ pub mod table;
 mod text_query;
 mod walk;
 mod window;
+mod xml_method;
+mod xml_query;
 mod xml_value;
 
 pub use binder::{Binder, Prologue};

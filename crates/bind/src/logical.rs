@@ -11,8 +11,8 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
-use extentdb_expr::Scalar;
 use extentdb_expr::json_rows::JsonField;
+use extentdb_expr::{Scalar, XmlNodes};
 use extentdb_types::SqlType;
 
 use crate::function::{Aggregate, WindowFunction};
@@ -254,19 +254,67 @@ pub enum TextForm {
     Xml(XmlForm),
 }
 
-/// FOR XML RAW and PATH.
+/// FOR XML.
 #[derive(Clone, Debug)]
 pub struct XmlForm {
-    /// The element of a row; empty for none.
-    pub row: String,
+    /// Which elements rows become.
+    pub mode: XmlRows,
     /// ROOT.
     pub root: Option<String>,
-    /// PATH: names are paths.
-    pub is_path: bool,
     /// ELEMENTS: columns are elements, not attributes.
     pub has_elements: bool,
     /// XSINIL.
     pub shows_nulls: bool,
+    /// Declarations of WITH XMLNAMESPACES, as attributes; of the root, or of each first element.
+    pub namespaces: String,
+}
+
+/// Which elements the rows of FOR XML become.
+#[derive(Clone, Debug)]
+pub enum XmlRows {
+    /// RAW: an element of this name for each row.
+    Raw(String),
+    /// PATH: an element of this name, or none when it is empty; names of columns are paths.
+    Path(String),
+    /// AUTO: an element for each table, within that of the table before it.
+    Auto {
+        /// Names of the elements, from the outside.
+        names: Vec<String>,
+        /// The level of each column.
+        levels: Vec<usize>,
+    },
+    /// EXPLICIT: the first columns are the tag and that of the parent.
+    Explicit(Vec<ExplicitColumn>),
+}
+
+/// `element!tag!attribute!directive`: a column of FOR XML EXPLICIT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplicitColumn {
+    /// Name of the element.
+    pub element: String,
+    /// The tag that its rows have.
+    pub tag: i32,
+    /// Name of the attribute, or of an element within; empty for the text of the element.
+    pub attribute: String,
+    /// What the value is.
+    pub directive: ExplicitDirective,
+}
+
+/// What a column of FOR XML EXPLICIT is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplicitDirective {
+    /// An attribute, or the text where it has no name.
+    Attribute,
+    /// An element within.
+    Element,
+    /// The same, with xsi:nil for NULL.
+    ElementXsiNil,
+    /// XML as it is written.
+    Xml,
+    /// A CDATA section.
+    Cdata,
+    /// Nothing: the rows are sorted by it.
+    Hide,
 }
 
 /// A recursive common table expression.
@@ -331,6 +379,8 @@ pub enum RowsSource {
     GenerateSeries(Vec<Scalar>),
     /// OPENJSON (text [, path]) [WITH …].
     OpenJson { arguments: Vec<Scalar>, fields: Option<Vec<JsonField>> },
+    /// document.nodes(…): document, node or -1, values that the query names.
+    XmlNodes { arguments: Vec<Scalar>, nodes: XmlNodes },
 }
 
 impl std::fmt::Debug for RowsSource {
@@ -342,6 +392,7 @@ impl std::fmt::Debug for RowsSource {
             RowsSource::StringSplit(_) => "StringSplit",
             RowsSource::GenerateSeries(_) => "GenerateSeries",
             RowsSource::OpenJson { .. } => "OpenJson",
+            RowsSource::XmlNodes { .. } => "XmlNodes",
         })
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Found {
     pub(crate) scope: usize,
     /// The name as messages show it: `source.column`.
     pub(crate) shown: String,
+    /// The source, as the query names it.
+    pub(crate) source: String,
 }
 
 impl Binder<'_> {
@@ -39,7 +41,8 @@ impl Binder<'_> {
             if let Some((source, named)) = found {
                 access::verify_readable(named, span)?;
                 let shown = format!("{}.{}", source.name, named.name);
-                return Ok(Found { named: named.clone(), scope: depth, shown });
+                let source = source.name.clone();
+                return Ok(Found { named: named.clone(), scope: depth, shown, source });
             }
             let is_source = name
                 .qualifier

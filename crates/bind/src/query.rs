@@ -27,6 +27,8 @@ pub struct Output {
     pub is_computed: bool,
     /// The identity column of a table.
     pub is_identity: bool,
+    /// The source in FROM whose column it is.
+    pub source: Option<String>,
 }
 
 /// A query with what it gives.
@@ -177,6 +179,7 @@ impl Binder<'_> {
                     column,
                     is_computed: true,
                     is_identity: false,
+                    source: None,
                 }
             })
             .collect();

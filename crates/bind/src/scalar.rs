@@ -3,7 +3,7 @@
 //! `expr` compiles an expression and asks here, from the top, which of its parts are values from
 //! elsewhere; what is answered with a parameter is not looked into.
 
-use extentdb_expr::{CompileError, Parameter, Resolver, Scalar};
+use extentdb_expr::{CompileError, Parameter, Resolver, Scalar, XML_OF_NODE};
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
     Arguments, Condition, ConditionKind, Expr, ExprKind, FunctionCall as CallSyntax, MethodCall,
@@ -15,6 +15,7 @@ use crate::error::{Cause, Error, Result, not_supported};
 use crate::group::Grouping;
 use crate::inline_function::verify_count;
 use crate::logical::{Column, Computed, FunctionCall, JoinKind, ValueId};
+use crate::method_call::{as_method, not_a_value};
 use crate::stage::{Stage, StageStep};
 use crate::surroundings::SessionFunction;
 use crate::walk;
@@ -146,6 +147,9 @@ impl Binder<'_> {
 
     /// The parameter of a variable.
     fn variable(&mut self, name: &str, span: Span) -> Result<Parameter> {
+        if let Some(hidden) = self.hidden_value(name) {
+            return Ok(hidden);
+        }
         let own = self.parameters.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
         if let Some((_, column)) = own {
             return Ok(Parameter { place: column.id, ty: column.ty, is_nullable: true });
@@ -259,6 +263,11 @@ pub(crate) fn parameter(column: &Column) -> Parameter {
     }
 }
 
+/// CHECKSUM and BINARY_CHECKSUM, which take all columns as `*`.
+fn is_checksum(name: &str) -> bool {
+    name.eq_ignore_ascii_case("checksum") || name.eq_ignore_ascii_case("binary_checksum")
+}
+
 /// Answers what `expr` asks for.
 struct ClauseResolver<'r, 'b, 'p> {
     binder: &'r mut Binder<'b>,
@@ -297,7 +306,7 @@ impl ClauseResolver<'_, '_, '_> {
             }
             ExprKind::Function(call) if !walk::is_choice(expr) => self.function(call, expr.span),
             ExprKind::NextValue(next) => self.next_value(next, expr.span).map(Some),
-            ExprKind::Method(call) => self.method(call).map(Some),
+            ExprKind::Method(call) => self.method(call),
             _ if walk::is_choice(expr) && walk::has_next_value(expr) => {
                 let text = "NEXT VALUE FOR function cannot be used within CASE, CHOOSE, COALESCE, \
                             IIF, ISNULL and NULLIF.";
@@ -312,12 +321,23 @@ impl ClauseResolver<'_, '_, '_> {
         }
     }
 
-    /// A method of xml, where it is one that is known.
-    fn method(&mut self, call: &MethodCall) -> Result<Parameter> {
-        let Some(expr) = text_of_rows(call) else {
-            return not_supported(format!("the method {}", call.name.text), call.name.span);
-        };
-        self.staged(&expr)
+    /// A method of xml; `None` where `expr` evaluates it as it is.
+    fn method(&mut self, call: &MethodCall) -> Result<Option<Parameter>> {
+        if call.name.text.starts_with(XML_OF_NODE) {
+            return Ok(None);
+        }
+        if let Some(expr) = text_of_rows(call) {
+            return self.staged(&expr).map(Some);
+        }
+        if let ExprKind::Variable(name) = &call.operand.kind {
+            // A table variable has no columns but under an alias: 137.
+            self.binder.variable(name, call.operand.span)?;
+        }
+        let expr = self.binder.method_expr(call)?;
+        match &expr.kind {
+            ExprKind::Method(own) if **own == *call => Ok(None),
+            _ => self.staged(&expr).map(Some),
+        }
     }
 
     /// What an expression has as its value is a value of the stage.
@@ -333,6 +353,9 @@ impl ClauseResolver<'_, '_, '_> {
         span: Span,
     ) -> Result<Parameter> {
         let found = self.binder.column(name, span)?;
+        if found.named.node.is_some() {
+            return Err(not_a_value(&found.named.name, span));
+        }
         let column = &found.named.column;
         let grouped = self.binder.scopes.get(found.scope).and_then(|it| it.grouped.as_ref());
         let is_hidden = grouped.is_some_and(|keys| !keys.contains(&column.id))
@@ -374,6 +397,12 @@ impl ClauseResolver<'_, '_, '_> {
     }
 
     fn function(&mut self, call: &CallSyntax, span: Span) -> Result<Option<Parameter>> {
+        if let Some(method) = as_method(call)
+            && self.is_column(&method.operand)
+        {
+            let expr = Expr { kind: ExprKind::Method(Box::new(method)), span };
+            return self.staged(&expr).map(Some);
+        }
         if !call.name.is_simple() {
             let place = self.place.again();
             return self.binder.user_call(call, None, place, span).map(Some);
@@ -393,6 +422,10 @@ impl ClauseResolver<'_, '_, '_> {
         let arguments: &[Expr] = match &call.arguments {
             Arguments::List(values) => values,
             Arguments::None => &[],
+            Arguments::Star if is_checksum(name) => {
+                let expr = self.binder.of_all_columns(call, span)?;
+                return self.staged(&expr).map(Some);
+            }
             _ => return Ok(None),
         };
         match self.binder.surroundings.function(name, arguments.len())? {
@@ -402,6 +435,10 @@ impl ClauseResolver<'_, '_, '_> {
             }
             None => Ok(None),
         }
+    }
+
+    fn is_column(&self, expr: &Expr) -> bool {
+        matches!(&expr.kind, ExprKind::Column(name) if self.binder.column(name, expr.span).is_ok())
     }
 
     fn aggregate(&mut self, call: &CallSyntax, span: Span) -> Result<Parameter> {

@@ -2,6 +2,7 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
+use extentdb_expr::Parameter;
 
 use crate::access::Access;
 use crate::logical::{Column, ValueId};
@@ -31,6 +32,8 @@ pub(crate) struct NamedColumn {
     pub(crate) is_row_guid: bool,
     /// Of a column that may not be read: what says so.
     pub(crate) denied: Option<Arc<Access>>,
+    /// Of a column of `nodes()`: the document that its numbers are of.
+    pub(crate) node: Option<Parameter>,
 }
 
 /// The tables of one query.
@@ -49,6 +52,7 @@ impl NamedColumn {
             is_identity: false,
             is_row_guid: false,
             denied: None,
+            node: None,
         }
     }
 }

@@ -1,17 +1,18 @@
 //! SELECT: from FROM to the select list.
 
-use extentdb_expr::Scalar;
+use extentdb_expr::{CompileError, Scalar};
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
     AssignOperator, Assignment, Expr, ExprKind, Link, Select, SelectItem, Top,
 };
-use extentdb_types::SqlType;
+use extentdb_types::{Collation, SqlType};
 
 use crate::access;
 use crate::binder::Binder;
-use crate::error::{Cause, Result, not_supported};
+use crate::error::{Cause, Error, Result, not_supported};
 use crate::group::Grouping;
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation};
+use crate::method_call::not_a_value;
 use crate::query::{BoundQuery, Output, Tail, distinct, sorted, verify_no_next_value};
 use crate::scalar::{Clause, Place};
 use crate::scope::Scope;
@@ -175,18 +176,26 @@ impl Binder<'_> {
                 outputs.extend(columns);
             }
             SelectItem::Value { value, alias } => {
-                let scalar = self.value(value, place.again())?;
+                let scalar = self.value(value, place.again());
+                let scalar = scalar.map_err(|error| in_column(error, outputs.len() + 1))?;
                 let own = own_name(value);
                 let name = alias.as_ref().map(|it| it.text.to_string()).or(own).unwrap_or_default();
                 let id = self.staged(&scalar, place.stage);
                 let column = Column { id, ty: scalar.ty(), is_nullable: scalar.is_nullable() };
                 let is_computed = !matches!(value.kind, ExprKind::Column(_));
                 let is_identity = !is_computed && self.is_identity(&scalar);
-                outputs.push(Output { name, column, is_computed, is_identity });
+                let source = self.origin_of(value);
+                outputs.push(Output { name, column, is_computed, is_identity, source });
             }
             SelectItem::Assign(_) => return Err(Cause::AssignsAndReturns.at(Span::default())),
         }
         Ok(())
+    }
+
+    /// The source that a column is of.
+    fn origin_of(&self, value: &Expr) -> Option<String> {
+        let ExprKind::Column(name) = &value.kind else { return None };
+        Some(self.column(name, value.span).ok()?.source)
     }
 
     /// Is it the identity column of a table?
@@ -216,11 +225,15 @@ impl Binder<'_> {
             }
             is_known = true;
             source.columns.iter().try_for_each(|own| access::verify_readable(own, span))?;
+            if let Some(own) = source.columns.iter().find(|own| own.node.is_some()) {
+                return Err(not_a_value(&own.name, span));
+            }
             outputs.extend(source.columns.iter().map(|own| Output {
                 name: own.name.clone(),
                 column: own.column.clone(),
                 is_computed: false,
                 is_identity: own.is_identity,
+                source: Some(source.name.clone()),
             }));
         }
         match qualifier {
@@ -332,6 +345,7 @@ impl Binder<'_> {
             column,
             is_computed: true,
             is_identity: false,
+            source: None,
         }];
         Ok(BoundQuery { relation, outputs })
     }
@@ -438,4 +452,21 @@ fn own_name(expr: &Expr) -> Option<String> {
         ExprKind::Function(call) if call.name.name.text.starts_with('@') => None,
         _ => None,
     }
+}
+
+/// 451: texts of two collations put together, as a column of a result.
+fn in_column(error: Error, position: usize) -> Error {
+    let Cause::Expression(CompileError::CollationConflict { a, b, operation: "add", .. }) =
+        &error.cause
+    else {
+        return error;
+    };
+    let name = |collation: &Collation| collation.name().unwrap_or_default();
+    let text = format!(
+        "Cannot resolve collation conflict between \"{}\" and \"{}\" in add operator occurring in \
+         SELECT statement column {position}.",
+        name(a),
+        name(b)
+    );
+    Cause::Other { number: 451, text }.at(error.span)
 }

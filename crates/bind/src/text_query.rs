@@ -1,16 +1,18 @@
 //! FOR JSON and FOR XML: the rows of a query as one text.
 
+use extentdb_expr::Scalar;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Arguments, Expr, ExprKind, ForClause, ForJson, ForXml, Query, QueryBody, SelectItem,
-    TableSourceKind, XmlElements, XmlMode,
+    Arguments, Expr, ExprKind, ForClause, ForJson, Query, QueryBody, SelectItem, TableSourceKind,
 };
 use extentdb_types::SqlType;
 
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
-use crate::logical::{Column, Relation, TextForm, TextItem, TextQuery, XmlForm};
+use crate::logical::{Column, Computed, Relation, TextForm, TextItem, TextQuery};
 use crate::query::{BoundQuery, Output};
+use crate::scalar::parameter;
+use crate::xml_query::XmlQuery;
 
 /// Name of the one column of FOR JSON and FOR XML.
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
@@ -28,11 +30,17 @@ impl Binder<'_> {
         let (name, form) = match clause {
             ForClause::Browse => return not_supported("FOR BROWSE", span),
             ForClause::Json(json) => (JSON_COLUMN, json_form(json, query, span)?),
-            ForClause::Xml(xml) => (XML_COLUMN, TextForm::Xml(xml_form(xml, query, span)?)),
+            ForClause::Xml(xml) => {
+                let form =
+                    XmlQuery { xml, query, outputs: &bound.outputs }.form(&self.namespaces)?;
+                let name = if xml.has_type { "" } else { XML_COLUMN };
+                (name, TextForm::Xml(form))
+            }
         };
         if matches!(clause, ForClause::Json(json) if !json.is_auto) {
             verify_properties(&bound.outputs, span)?;
         }
+        let is_xml = matches!(form, TextForm::Xml(_));
         let raw = raw_items(&query.body, bound.outputs.len());
         let mut items = Vec::new();
         for (output, is_raw) in bound.outputs.iter().zip(raw) {
@@ -46,20 +54,40 @@ impl Binder<'_> {
             items.push(TextItem {
                 name: output.name.clone(),
                 id: output.column.id,
-                is_raw: is_raw || output.column.ty == SqlType::Xml,
+                is_raw: is_raw || (is_xml && output.column.ty == SqlType::Xml),
             });
         }
         let collation = self.environment.database_collation;
         let column: Column = self.new_column(SqlType::NVarChar { len: None, collation }, true);
         let text = TextQuery { items, form, column: column.clone() };
         let relation = Relation::Text { input: Box::new(bound.relation), text: Box::new(text) };
+        let is_typed = matches!(clause, ForClause::Xml(xml) if xml.has_type);
+        let (relation, column) = match is_typed {
+            true => self.typed_text(relation, &column, span)?,
+            false => (relation, column),
+        };
         let outputs = vec![Output {
             name: name.to_owned(),
             column,
             is_computed: true,
             is_identity: false,
+            source: None,
         }];
         Ok(BoundQuery { relation, outputs })
+    }
+
+    /// TYPE: the text as xml.
+    fn typed_text(
+        &mut self,
+        relation: Relation,
+        text: &Column,
+        span: Span,
+    ) -> Result<(Relation, Column)> {
+        let value = Scalar::parameter(parameter(text)).assigned(SqlType::Xml, &self.environment);
+        let value = value.map_err(|cause| Cause::Expression(cause).at(span))?;
+        let column = self.new_column(SqlType::Xml, true);
+        let computed = Computed { id: column.id, value };
+        Ok((relation.computing(vec![computed]), column))
     }
 }
 
@@ -136,46 +164,6 @@ fn is_of_one_table(body: &QueryBody) -> bool {
         }
         _ => false,
     }
-}
-
-/// The element of FOR XML AUTO: the one table, as the query names it.
-fn auto_element(body: &QueryBody) -> Option<String> {
-    let QueryBody::Select(select) = body else { return None };
-    let [source] = select.from.as_slice() else { return None };
-    let TableSourceKind::Table(reference) = &source.kind else { return None };
-    if select.group_by.is_some() {
-        return None;
-    }
-    match &source.alias {
-        Some(alias) => Some(alias.name.text.to_string()),
-        None => Some(crate::binder::shown(&reference.name)),
-    }
-}
-
-fn xml_form(xml: &ForXml, query: &Query, span: Span) -> Result<XmlForm> {
-    let auto = match xml.mode {
-        XmlMode::Auto => auto_element(&query.body),
-        _ => None,
-    };
-    let is_refused = xml.schema.is_some() || xml.has_xml_data;
-    let is_known = auto.is_some() || matches!(xml.mode, XmlMode::Raw | XmlMode::Path);
-    if is_refused || !is_known {
-        let what = "FOR XML AUTO over several tables, EXPLICIT, XMLSCHEMA and XMLDATA";
-        return not_supported(what, span);
-    }
-    let row = xml.element.as_ref().map_or("row", |name| &name.value).to_owned();
-    let row = auto.unwrap_or(row);
-    let root = xml
-        .root
-        .as_ref()
-        .map(|root| root.as_ref().map_or_else(|| "root".to_owned(), |name| name.value.to_string()));
-    Ok(XmlForm {
-        row,
-        root,
-        is_path: xml.mode == XmlMode::Path,
-        has_elements: xml.mode == XmlMode::Path || xml.elements.is_some(),
-        shows_nulls: xml.elements == Some(XmlElements::XsiNil),
-    })
 }
 
 /// Which columns are texts of their own form already: those of a query FOR JSON or FOR XML, TYPE,

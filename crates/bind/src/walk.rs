@@ -5,6 +5,7 @@ use extentdb_tsql::syntax::{
 };
 
 use crate::function::Aggregate;
+use crate::method_call::as_method;
 
 /// Is there an aggregate that groups the rows?
 pub(crate) fn has_aggregate(expr: &Expr) -> bool {
@@ -79,7 +80,7 @@ pub(crate) fn has_user_call(expr: &Expr) -> bool {
 /// Is it a call of a function of users?
 pub(crate) fn is_user_call(expr: &Expr) -> bool {
     matches!(&expr.kind, ExprKind::Function(call)
-        if !call.name.is_simple() && call.over.is_none())
+        if !call.name.is_simple() && call.over.is_none() && as_method(call).is_none())
 }
 
 /// Is there a NEXT VALUE FOR?

@@ -15,7 +15,7 @@ use extentdb_base::sync::{Mutex, lock};
 const POLL: Duration = Duration::from_millis(2);
 
 /// Mode of an application lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "variants are modes of locks")]
 pub enum AppLockMode {
     IntentShared,
@@ -36,6 +36,17 @@ impl AppLockMode {
             ("Exclusive", AppLockMode::Exclusive),
         ];
         modes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, mode)| *mode)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            AppLockMode::IntentShared => "IntentShared",
+            AppLockMode::Shared => "Shared",
+            AppLockMode::Update => "Update",
+            AppLockMode::IntentExclusive => "IntentExclusive",
+            AppLockMode::Exclusive => "Exclusive",
+        }
     }
 
     fn conflicts(self, other: AppLockMode) -> bool {
@@ -90,6 +101,16 @@ struct Held {
     mode: AppLockMode,
 }
 
+impl Held {
+    /// Does it keep another session from a lock?
+    fn excludes(&self, wanted: &AppLock, mode: AppLockMode) -> bool {
+        self.lock.session != wanted.session
+            && self.lock.resource == wanted.resource
+            && self.lock.database == wanted.database
+            && self.mode.conflicts(mode)
+    }
+}
+
 /// The application locks of a server.
 #[derive(Debug, Default)]
 pub struct AppLocks {
@@ -123,15 +144,20 @@ impl AppLocks {
         }
     }
 
+    /// The mode in which its owner holds a lock, the strongest one.
+    pub fn mode(&self, own: &AppLock) -> Option<AppLockMode> {
+        let held = lock(&self.held);
+        held.iter().filter(|it| it.lock == *own).map(|it| it.mode).max()
+    }
+
+    /// Could a lock be had now?
+    pub fn is_free(&self, wanted: &AppLock, mode: AppLockMode) -> bool {
+        !lock(&self.held).iter().any(|other| other.excludes(wanted, mode))
+    }
+
     fn try_acquire(&self, wanted: &AppLock, mode: AppLockMode) -> bool {
         let mut held = lock(&self.held);
-        let conflicts = |other: &Held| {
-            other.lock.session != wanted.session
-                && other.lock.resource == wanted.resource
-                && other.lock.database == wanted.database
-                && other.mode.conflicts(mode)
-        };
-        if held.iter().any(conflicts) {
+        if held.iter().any(|other| other.excludes(wanted, mode)) {
             return false;
         }
         held.push(Held { lock: wanted.clone(), mode });

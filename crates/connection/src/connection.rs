@@ -32,7 +32,7 @@ use crate::server::Server;
 use crate::session_context::SessionContext;
 use crate::transaction::TransactionState;
 use crate::trigger::Firing;
-use extentdb_exec::MemoryPool;
+use extentdb_exec::{MemoryPool, Notices};
 
 /// A connection of a client.
 pub struct Connection {
@@ -69,6 +69,10 @@ pub struct Connection {
     pub cursors: Cursors,
     /// What IDENTITY functions tell.
     pub identities: Identities,
+    /// What the statement that runs will tell of, and its line.
+    pub notices: Arc<Notices>,
+    /// Line of the statement that runs.
+    pub line: u32,
     /// Keys and values of `sp_set_session_context`.
     pub context: SessionContext,
     /// Triggers that run, outermost first.
@@ -154,6 +158,8 @@ impl Connection {
             given_rows: None,
             cursors: Cursors::default(),
             identities: Identities::default(),
+            notices: Arc::default(),
+            line: 0,
             context: SessionContext::default(),
             firing: Firing::new(),
             is_capturing: false,

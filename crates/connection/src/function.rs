@@ -7,12 +7,14 @@
 mod catalog;
 pub mod clock;
 mod column;
+mod crypto;
 mod cursor;
 mod error;
 mod file;
 mod global;
 mod identity;
 pub mod language;
+mod lock;
 mod names;
 mod object;
 mod property;
@@ -192,6 +194,8 @@ pub fn named(name: &str) -> Option<&'static Definition> {
         identity::TABLE,
         security::TABLE,
         file::TABLE,
+        crypto::TABLE,
+        lock::TABLE,
         variant::TABLE,
     ];
     tables.into_iter().flatten().find(|definition| definition.name.eq_ignore_ascii_case(name))

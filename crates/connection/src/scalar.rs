@@ -226,6 +226,7 @@ impl Scalar {
                 batch.reset(&**program);
                 push_inputs(program.inputs(), &self.inputs, &mut batch, at)?;
                 program.run(&mut batch);
+                at.connection.notices.note_arithmetic(batch.arithmetic_nulls());
                 let ty = program.result_type();
                 match batch.value(0) {
                     Ok(None) => Ok(Datum::Null),

@@ -1,6 +1,7 @@
 //! A statement that is ready to run, and what it runs in.
 
 use extentdb_base::sync::Arc;
+use extentdb_exec::Notice;
 use extentdb_tsql::syntax::{Script, Statement};
 
 use crate::cause::{Cause, Effect};
@@ -11,6 +12,10 @@ use crate::options::SetOptions;
 use crate::output::{Done, Environment, Output, Scope, StatementCode};
 use crate::stop::{Raised, Stop};
 use crate::trigger::TriggerRows;
+
+/// Text of message 8153.
+const NULL_ELIMINATED: &str =
+    "Warning: Null value is eliminated by an aggregate or other SET operation.";
 
 /// What a statement leaves in @@ROWCOUNT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +143,24 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
+    /// Tells what the statement notes: NULLs that aggregates passed over, arithmetic without a
+    /// value.
+    pub fn tell_notices(&mut self) -> Result<(), Stop> {
+        let line = self.connection.line;
+        for notice in self.connection.notices.take() {
+            let options = &self.connection.options;
+            let (number, text, is_told) = match notice {
+                Notice::NullEliminated => (8153, NULL_ELIMINATED, options.ansi_warnings),
+                Notice::Division => (3607, "Division by zero occurred.", !options.arithignore),
+                Notice::Overflow => (3606, "Arithmetic overflow occurred.", !options.arithignore),
+            };
+            if is_told {
+                self.output.message(&Message::info(number, 1, line, text), false)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The end of a statement or procedure.
     pub fn done(
         &mut self,
@@ -146,6 +169,7 @@ impl<'r> Run<'r> {
         count: Option<u64>,
         is_error: bool,
     ) -> Result<(), Stop> {
+        self.tell_notices()?;
         // Under NOCOUNT a procedure tells of its results alone.
         let is_told = is_error || code == StatementCode::Select || scope != Scope::Procedure;
         if self.connection.options.nocount && !is_told {

@@ -2,6 +2,7 @@
 //! functions of the session.
 
 use extentdb_base::cancel::{Cancellation, Cancelled};
+use extentdb_base::sync::Arc;
 use extentdb_bind::logical::ValueId;
 use extentdb_engine::Session;
 use extentdb_types::Datum;
@@ -10,6 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::notice::Notices;
 use crate::workers::Workers;
 
 /// What operators work with.
@@ -176,6 +178,8 @@ impl Functions for NoFunctions {
 #[derive(Debug, Default, Clone)]
 pub struct OuterValues {
     values: FxHashMap<ValueId, Option<Box<[u8]>>>,
+    /// What the statement tells of, by whichever thread.
+    pub notices: Arc<Notices>,
 }
 
 impl OuterValues {

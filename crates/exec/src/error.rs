@@ -68,6 +68,14 @@ pub enum Error {
         /// 13607, 13608, 13609.
         number: i32,
     },
+    /// Another message, with its number and text.
+    #[error("{text}")]
+    Message {
+        /// Its number.
+        number: i32,
+        /// Its text.
+        text: String,
+    },
     /// A recursion does not end (530).
     #[error("the maximum recursion {most} has been exhausted")]
     Recursion {

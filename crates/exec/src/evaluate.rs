@@ -155,6 +155,7 @@ impl Evaluator {
             return Ok(());
         }
         expression.program.evaluate(&mut self.batch);
+        outer.notices.note_arithmetic(self.batch.arithmetic_nulls());
         let Some((row, error)) = self.batch.first_error() else { return Ok(()) };
         let failure = expression.program.failure(&self.batch, row);
         let failure = failure.ok_or_else(|| Error::NotSupported(error.to_string()))?;

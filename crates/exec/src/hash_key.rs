@@ -8,7 +8,7 @@
 //! Invariants
 //! - Rows with the same key have equal values. Rows with equal values may have several keys when
 //!   the keys are not [exact](HashKeys::is_exact): texts that differ in case or in blanks at the
-//!   end, moments with different offsets. The table then asks for their sort keys.
+//!   end, moments with different offsets, sql_variant. The table then asks for their sort keys.
 //! - Columns of the same types have the same keys, on whichever side of a join they are.
 
 use extentdb_engine::{Values, Vector};
@@ -155,6 +155,7 @@ fn is_exact(ty: &SqlType) -> bool {
             | SqlType::NChar { .. }
             | SqlType::NVarChar { .. }
             | SqlType::DateTimeOffset { .. }
+            | SqlType::SqlVariant
     )
 }
 

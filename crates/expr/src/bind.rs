@@ -43,6 +43,8 @@ mod operator;
 mod pattern;
 mod text_function;
 mod texts;
+mod write;
+mod xml;
 
 /// Type of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -240,6 +240,16 @@ pub enum CompileError {
         /// Byte offset in the expression.
         at: usize,
     },
+    /// Another message, with its text.
+    #[error("{text}")]
+    Message {
+        /// Its number.
+        number: u32,
+        /// Its text.
+        text: String,
+        /// Byte offset in the expression.
+        at: usize,
+    },
     /// The type this crate derives is not the one the catalog declares, so one of the two is
     /// misunderstood.
     #[error("the expression has type {natural}, its column is declared {declared}")]
@@ -289,6 +299,7 @@ impl CompileError {
             CompileError::OnlyNull { function: "NULLIF", .. } => 4151,
             CompileError::OnlyNull { function: "COALESCE", .. } => 4127,
             CompileError::OnlyNull { .. } => 8133,
+            CompileError::Message { number, .. } => *number,
             _ => return None,
         })
     }

@@ -109,6 +109,9 @@ impl Failure {
             EvalError::Translate => 9828,
             EvalError::Value => 9834,
             EvalError::Xml => 9400,
+            EvalError::NullMutator => 5302,
+            EvalError::LobOffset => 7116,
+            EvalError::LobLength => 7135,
             _ => return None,
         })
     }
@@ -282,6 +285,16 @@ impl Failure {
                 f.write_str("Invalid length parameter passed to the LEFT or SUBSTRING function.")
             }
             Some(3623) => f.write_str("An invalid floating point operation occurred."),
+            Some(5302) => {
+                let method = function.rsplit(' ').next().unwrap_or_default();
+                write!(f, "Mutator '{method}()' on '{value}' cannot be called on a null value.")
+            }
+            Some(7116) => write!(f, "Offset {value} is not in the range of available LOB data."),
+            Some(7135) => write!(
+                f,
+                "Deletion length {value} is not in the range of available text, ntext, or image \
+                 data."
+            ),
             Some(9400) => f.write_str("XML parsing: the text is not well formed."),
             Some(9807) => f.write_str(
                 "The input character string does not follow style, either change the input \

@@ -19,6 +19,7 @@ mod settings;
 mod syntax;
 mod typing;
 mod variant;
+mod xml;
 
 pub use batch::{ArithmeticNulls, Batch, MAX_ROWS};
 pub use context::ContextFunction;
@@ -27,8 +28,10 @@ pub use extentdb_kernel::error::EvalError;
 pub use extentdb_kernel::operator::function::json_rows;
 pub use extentdb_kernel::options::{DateFormat, StatementOptions};
 pub use failure::Failure;
+pub use lower::method::{OF_NODE as XML_OF_NODE, nodes as xml_nodes};
 pub use native::Native;
 pub use program::{Environment, Predicate, Program};
 pub use resolver::{Parameter, Resolver};
 pub use scalar::{Scalar, ScalarTest};
 pub use settings::Settings;
+pub use xml::XmlNodes;

@@ -240,6 +240,7 @@ impl Lowering<'_> {
                     args,
                 })
             }
+            ExprKind::Method(call) => self.method(call, expr.span),
             kind => unsupported(refusal(kind), expr.span),
         }
     }
@@ -461,9 +462,7 @@ fn foreign<T>(span: Span) -> Lowered<T> {
 fn refusal(kind: &ExprKind) -> &'static str {
     match kind {
         ExprKind::Variable(_) | ExprKind::GlobalVariable(_) => "a variable",
-        ExprKind::Method(_) | ExprKind::StaticMember(_) => {
-            "a function of the user, a method or a qualified name"
-        }
+        ExprKind::StaticMember(_) => "a function of the user, a method or a qualified name",
         ExprKind::Subquery(_) => "a query",
         _ => "a value of a statement or session",
     }
@@ -576,5 +575,6 @@ fn updated(column: &Name, span: Span) -> Expr {
     Expr { kind: ExprKind::Function(Box::new(call)), span }
 }
 
+pub(crate) mod method;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
-//! sql_variant in statements: each value is converted by the type that it carries.
-//!
-//! Where we differ: comparisons and arithmetic of sql_variant are refused by the binder.
+//! sql_variant in statements: each value is converted by the type that it carries, and compared
+//! by the family of its type.
 
 use extentdb_kernel::disk::StorageForm;
 use extentdb_kernel::error::{EvalError, EvalResult};
 use extentdb_kernel::lane::{Lane, LaneKind};
 use extentdb_kernel::operator::row::{self, Call, Cell, Outcome};
+use extentdb_types::key_order::{KeyValue, push_sort_key};
 use extentdb_types::{Datum, SqlType, Variant};
 
 use crate::batch::Batch;
@@ -49,6 +49,17 @@ pub(crate) fn wrap(call: &Call, cells: &[Cell<'_>], to: &mut Vec<u8>) -> EvalRes
     let variant = Datum::Variant(Box::new(Variant { ty, value }));
     variant.encode(&SqlType::SqlVariant, to).map_err(|_| EvalError::Declared)?;
     Ok(Outcome::Bytes)
+}
+
+/// Less, equal or greater, as −1, 0 and 1.
+pub(crate) fn order(_: &Call, cells: &[Cell<'_>], _: &mut Vec<u8>) -> EvalResult<Outcome> {
+    let [a, b] = row::first::<2>(cells);
+    let key = |cell: Cell<'_>| {
+        let mut key = Vec::new();
+        push_sort_key(&SqlType::SqlVariant, KeyValue::Bytes(cell.bytes()), false, &mut key);
+        key
+    };
+    Ok(Outcome::Int(key(a).cmp(&key(b)) as i64))
 }
 
 /// The stored form of a value.

@@ -115,6 +115,15 @@ pub enum EvalError {
     /// 13624: a strict path of JSON_QUERY leads to a scalar.
     #[error("no object or array")]
     JsonObject = 32,
+    /// 5302: a method changes a value that is NULL.
+    #[error("a change of NULL")]
+    NullMutator = 33,
+    /// 7116: .WRITE begins where there is nothing.
+    #[error("an offset out of range")]
+    LobOffset = 34,
+    /// 7135: .WRITE replaces less than nothing.
+    #[error("a length out of range")]
+    LobLength = 35,
 }
 
 /// State of a row that has a value.
@@ -126,7 +135,7 @@ pub const NULL: u8 = 1;
 pub type EvalResult<T> = Result<T, EvalError>;
 
 impl EvalError {
-    const ALL: [EvalError; 31] = [
+    const ALL: [EvalError; 34] = [
         EvalError::Overflow,
         EvalError::DivideByZero,
         EvalError::Conversion,
@@ -158,6 +167,9 @@ impl EvalError {
         EvalError::Xml,
         EvalError::JsonScalar,
         EvalError::JsonObject,
+        EvalError::NullMutator,
+        EvalError::LobOffset,
+        EvalError::LobLength,
     ];
 
     /// The state of a row with this error.

@@ -51,6 +51,7 @@ impl Planner<'_> {
                     | RowsSource::Called { arguments, .. }
                     | RowsSource::User { arguments, .. }
                     | RowsSource::GenerateSeries(arguments)
+                    | RowsSource::XmlNodes { arguments, .. }
                     | RowsSource::OpenJson { arguments, .. } => arguments,
                 };
                 let values: Result<Vec<Expression>> =

@@ -107,6 +107,8 @@ fn depends_on_order(call: &AggregateCall) -> bool {
         Aggregate::Count
         | Aggregate::CountBig
         | Aggregate::ApproxCountDistinct
+        | Aggregate::ApproxPercentileCont
+        | Aggregate::ApproxPercentileDisc
         | Aggregate::ChecksumAgg => false,
     }
 }

@@ -46,6 +46,7 @@ fn collect(relation: &Relation, used: &mut Values, made: &mut Values) {
             | RowsSource::Called { arguments, .. }
             | RowsSource::User { arguments, .. }
             | RowsSource::GenerateSeries(arguments)
+            | RowsSource::XmlNodes { arguments, .. }
             | RowsSource::OpenJson { arguments, .. } => values(arguments),
         },
         Relation::Filter { input, conditions } => {

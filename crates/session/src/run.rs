@@ -222,7 +222,10 @@ fn instruction(
         }
         Instruction::Step(step) => {
             run.connection.note_statement(placed.command);
+            run.connection.line = placed.line;
+            run.connection.notices.take();
             let rows = step.run(run, frame)?;
+            run.tell_notices()?;
             run.connection.error = 0;
             if let RowCount::Rows(rows) = rows {
                 run.connection.rowcount = rows;

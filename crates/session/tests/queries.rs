@@ -48,6 +48,13 @@ scripts! {
     insert_execute
     functions
     open_json
+    xml_methods
+    xml_texts
+    written_parts
+    variants
+    notices
+    more_functions
+    references_within
     snapshot_changes
     client_cursors
 }

@@ -12,18 +12,20 @@
 //!   binary       the bytes, padded with zeros to the column's length
 //!   guid         bytes 10..16, 8..10, 6..8, 4..6, 0..4
 //!   text         the collation's sort key, 00 as 00 ff; end 00 00
+//!   sql_variant  the family of its type, then the value in a form that the family has in common
 //! descending     all of it complemented
 //! ```
 //!
 //! Invariants
 //! - No sort key of a key column begins another one of the same column: the keys of several
 //!   columns, one after the other, compare column by column, and the keys that begin with certain
-//!   columns are those that begin with their bytes. (Not so for sql_variant, whose values follow as
-//!   they are: their order is not known here.)
+//!   columns are those that begin with their bytes.
 //! - No bytes make it panic; bytes that are no value of the type sort somewhere.
 
 use crate::collation::SortKey;
 use crate::sql_type::SqlType;
+
+mod variant;
 
 /// A value of a key column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,6 +132,7 @@ fn value_key(ty: &SqlType, bytes: &[u8], out: &mut Vec<u8>) {
             // Of two values that differ in zeros at the end only, the shorter one comes first.
             out.extend((bytes.len() as u16).to_be_bytes());
         }
+        SqlType::SqlVariant => variant::push(bytes, out),
         _ => out.extend_from_slice(bytes),
     }
 }

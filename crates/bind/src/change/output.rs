@@ -118,6 +118,7 @@ impl Binder<'_> {
                         column: own.column.clone(),
                         is_computed: false,
                         is_identity: own.is_identity,
+                        source: None,
                     });
                 }
             }
@@ -139,6 +140,7 @@ impl Binder<'_> {
                     column,
                     is_computed: own.is_none(),
                     is_identity: false,
+                    source: None,
                 });
                 values.push(scalar);
             }

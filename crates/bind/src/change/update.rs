@@ -1,9 +1,10 @@
 //! UPDATE.
 
-use extentdb_expr::Scalar;
+use extentdb_expr::{Scalar, XML_OF_NODE};
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Column as ColumnSyntax, ColumnName, DmlFilter, Expr, ExprKind, SetItem, Update,
+    Column as ColumnSyntax, ColumnName, DmlFilter, Expr, ExprKind, MethodCall, Name, SetItem,
+    Update,
 };
 use extentdb_types::SqlType;
 
@@ -166,8 +167,15 @@ impl Binder<'_> {
                 variables.push((variable, self.staged(&value, stage)));
                 Ok(())
             }
-            SetItem::Method { method, .. } => {
-                not_supported(format!("SET column.{}(…)", method.text), method.span)
+            SetItem::Method { column, method, arguments } => {
+                let value = mutated(column, method, arguments)?;
+                let set = self.set_column(stored, names, column, &value, stage)?;
+                if columns.iter().any(|it| it.ordinal == set.ordinal) {
+                    let column = crate::names::column_text(column);
+                    return Err(Cause::AssignedTwice { column }.at(value.span));
+                }
+                columns.push(set);
+                Ok(())
             }
         }
     }
@@ -212,4 +220,18 @@ impl Binder<'_> {
         };
         Ok(SetColumn { ordinal, value: self.staged(&value, stage) })
     }
+}
+
+/// What `SET column.method(…)` assigns: the column as the method leaves it.
+fn mutated(column: &ColumnName, method: &Name, arguments: &[Expr]) -> Result<Expr> {
+    let text = match &*method.text {
+        "modify" => "modify".to_owned(),
+        own if own.eq_ignore_ascii_case("write") => format!("{XML_OF_NODE}write"),
+        own => return not_supported(format!("SET column.{own}(…)"), method.span),
+    };
+    let span = method.span;
+    let operand = Expr { kind: ExprKind::Column(Box::new(column.clone())), span };
+    let name = Name { text: text.into(), span };
+    let call = MethodCall { operand, name, arguments: Some(arguments.to_vec()) };
+    Ok(Expr { kind: ExprKind::Method(Box::new(call)), span })
 }

@@ -29,6 +29,16 @@ fn last_rowversion(at: Values<'_>) -> Datum<'static> {
 }
 
 pub(super) static TABLE: &[Definition] = &[
+    // What is not counted is 0.
+    Definition::new("@@cpu_busy", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@idle", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@io_busy", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@pack_received", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@pack_sent", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@packet_errors", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@total_errors", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@total_read", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@total_write", Kind::Int, |_, _| Ok(Datum::Int(0))),
     Definition::new("@@version", Kind::Text(300), |at, _| {
         Ok(nchar(&at.connection.server.product.banner()))
     }),

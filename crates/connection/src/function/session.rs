@@ -178,6 +178,15 @@ pub(super) static TABLE: &[Definition] = &[
     })
     .nullable()
     .of(&[Kind::Name]),
+    Definition::new("min_active_rowversion", Kind::Binary(8), |at, _| {
+        let next = at.connection.session.database().last_timestamp() + 1;
+        Ok(Datum::Binary(next.to_be_bytes().to_vec().into()))
+    }),
+    // The time of the session is UTC.
+    Definition::new("current_timezone", Kind::Name, |_, _| {
+        Ok(nchar("(UTC) Coordinated Universal Time"))
+    }),
+    Definition::new("current_timezone_id", Kind::Name, |_, _| Ok(nchar("UTC"))),
     Definition::new("original_db_name", Kind::Name, |at, _| {
         Ok(nchar_or_null(&at.connection.client.database))
     })

@@ -80,6 +80,7 @@ pub fn operator_cause(error: ExecError, verb: &str) -> Cause {
             other(number, 16, "An argument of a window function is out of its range.".to_owned())
         }
         ExecError::RowCount { number } => other(number, 15, row_count_text(number).to_owned()),
+        ExecError::Message { number, text } => other(number, 16, text),
         ExecError::Json { number } => other(
             number,
             16,

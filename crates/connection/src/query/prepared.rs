@@ -159,6 +159,7 @@ impl Prepared {
         };
         let memory = run.connection.server.statement_memory(run.connection.memory.as_ref());
         let workers = run.connection.server.workers(self.most_threads);
+        let notices = run.connection.notices.clone();
         let (done, identity) = {
             let mut functions = RowFunctions {
                 connection: run.connection,
@@ -170,6 +171,7 @@ impl Prepared {
             let mut context = Context::new(session, &mut functions);
             context.memory = memory;
             context.workers = workers;
+            context.outer.notices = notices;
             let done = match self.evaluate_prologue(&mut context, frame) {
                 Ok(()) => work(&mut context, run.output),
                 Err(error) => Err(error.into()),

@@ -210,7 +210,10 @@ impl Surroundings for QuerySurroundings<'_> {
             ty: definition.result.ty(collation),
             is_nullable: definition.is_nullable,
             arguments: types,
-            is_per_row: matches!(definition.name, "newid" | "newsequentialid"),
+            is_per_row: matches!(
+                definition.name,
+                "newid" | "newsequentialid" | "crypt_gen_random" | "pwdencrypt"
+            ),
         }))
     }
 

@@ -16,7 +16,9 @@ use std::borrow::Cow;
 
 use extentdb_catalog::layout::Cell;
 use extentdb_catalog::table::{Computed, DEFAULT_COLLATION};
-use extentdb_expr::{Batch, ContextFunction, Environment, EvalError, Predicate, Program, Settings};
+use extentdb_expr::{
+    Batch, ContextFunction, Environment, EvalError, Predicate, Program, Settings, StatementOptions,
+};
 use extentdb_types::{Collation, SqlType};
 
 use crate::catalog::TableColumn;
@@ -183,7 +185,22 @@ pub(crate) struct Formula {
 impl Formula {
     /// Compiles the expression of a column of this type as the catalog keeps it.
     pub(crate) fn compile(computed: &Computed, ty: SqlType, columns: &[TableColumn]) -> Formula {
-        let environment = environment(columns, Visible::Plain);
+        Formula::compile_in(computed, ty, columns, environment(columns, Visible::Plain))
+    }
+
+    /// The conversion of a statement, which has a value where a stored one would leave it open.
+    pub(crate) fn conversion(computed: &Computed, ty: SqlType, columns: &[TableColumn]) -> Formula {
+        let settings = Settings::statement(StatementOptions::default());
+        let environment = Environment { settings, ..environment(columns, Visible::Plain) };
+        Formula::compile_in(computed, ty, columns, environment)
+    }
+
+    fn compile_in(
+        computed: &Computed,
+        ty: SqlType,
+        columns: &[TableColumn],
+        environment: Environment,
+    ) -> Formula {
         let program = Program::compile_as(&computed.text, &environment, ty);
         let program = program.map_err(|error| error.to_string());
         let inputs = program.as_ref().map_or_else(

@@ -416,7 +416,7 @@ impl Conversion {
         let from = [TableColumn { name: "value".to_owned(), at: 0, ..was.clone() }];
         let formula = |ty: SqlType| {
             let text = format!("(CAST([value] AS {ty}))");
-            Formula::compile(&Computed { text, persisted: false }, ty, &from)
+            Formula::conversion(&Computed { text, persisted: false }, ty, &from)
         };
         let whole = widest(&is.ty).map(|(ty, most)| {
             let column = TableColumn { ty, nullable: true, ..is.clone() };

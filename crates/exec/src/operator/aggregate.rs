@@ -18,6 +18,7 @@ mod distinct;
 mod extreme;
 pub(crate) mod fold;
 mod partial;
+mod percentile;
 mod set;
 mod string_agg;
 pub(crate) mod sum;
@@ -26,13 +27,16 @@ pub(crate) mod variance;
 use std::collections::VecDeque;
 
 use extentdb_base::sync::Arc;
+use extentdb_bind::function::Aggregate as AggregateFunction;
 use extentdb_bind::logical::Column;
+use extentdb_engine::Vector;
 use extentdb_plan::physical::{AggregateCall, Grouping};
 use extentdb_types::SqlType;
 
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Error;
+use crate::notice::Notice;
 use crate::operator::aggregate::partial::Partial;
 use crate::operator::aggregate::set::{Set, Spill};
 use crate::operator::{Operator, Rows, poll};
@@ -71,6 +75,22 @@ struct Plan {
     calls: Vec<AggregateCall>,
     /// Sets of numbers of keys.
     groupings: Vec<Vec<usize>>,
+}
+
+/// Notes that an aggregate passes over NULL.
+fn note_nulls(calls: &[AggregateCall], batch: &Batch, context: &Context<'_>) {
+    for call in calls.iter().filter(|call| call.function != AggregateFunction::StringAgg) {
+        note_nulls_of(call.argument.and_then(|at| batch.columns.get(at)), context);
+    }
+}
+
+/// The same of one argument.
+pub(crate) fn note_nulls_of(argument: Option<&Vector>, context: &Context<'_>) {
+    let notices = &context.outer.notices;
+    let Some(vector) = argument.filter(|_| !notices.has(Notice::NullEliminated)) else { return };
+    if vector.validity.is_some() && (0..vector.len()).any(|row| vector.is_null(row)) {
+        notices.note(Notice::NullEliminated);
+    }
 }
 
 impl Aggregate {
@@ -116,6 +136,7 @@ impl Aggregate {
         };
         while let Some(batch) = self.next_batch(&mut given, context)? {
             poll(context)?;
+            note_nulls(&self.plan.calls, &batch, context);
             for set in &mut sets {
                 set.update(&batch)?;
             }

@@ -3,10 +3,10 @@
 use extentdb_bind::logical::{Column, RowsSource};
 use extentdb_bind::provider::push_value;
 use extentdb_engine::Vector;
-use extentdb_expr::EvalError;
 use extentdb_expr::json_rows::{self, JsonField};
+use extentdb_expr::{EvalError, XmlNodes};
 use extentdb_plan::physical::Expression;
-use extentdb_types::{Datum, NText, SqlType};
+use extentdb_types::{Datum, Decimal, NText, SqlType};
 
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::Context;
@@ -51,6 +51,7 @@ impl Function {
             RowsSource::StringSplit(_) => self.split(&values),
             RowsSource::GenerateSeries(_) => self.series(&values, context),
             RowsSource::OpenJson { fields, .. } => self.json(&values, fields.as_deref()),
+            RowsSource::XmlNodes { nodes, .. } => xml_nodes(&values, nodes),
         }
     }
 
@@ -108,37 +109,53 @@ impl Function {
         values: &[Datum<'static>],
         context: &Context<'_>,
     ) -> Result<Vec<Vec<Datum<'static>>>, Error> {
-        let number = |at: usize| values.get(at).and_then(integer_of);
+        let ty = self.types.first().copied().unwrap_or(SqlType::Int);
+        let number = |at: usize| values.get(at).and_then(number_of);
         let (Some(start), Some(stop)) = (number(0), number(1)) else { return Ok(Vec::new()) };
+        let one = match ty {
+            SqlType::Decimal { scale, .. } => 10i128.pow(u32::from(scale.min(38))),
+            _ => 1,
+        };
         let step = match values.get(2) {
-            None => {
-                if start <= stop {
-                    1
-                } else {
-                    -1
-                }
-            }
+            None if start <= stop => one,
+            None => -one,
             Some(_) => match number(2) {
                 None => return Ok(Vec::new()),
                 Some(0) => {
-                    return Err(Error::NotSupported("GENERATE_SERIES with a step of 0".to_owned()));
+                    let text = "Argument value 0 is invalid for argument 3 of generate_series \
+                                function.";
+                    return Err(Error::Message { number: 4199, text: text.to_owned() });
                 }
                 Some(step) => step,
             },
         };
-        let ty = self.types.first().copied().unwrap_or(SqlType::Int);
         let mut rows = Vec::new();
         let mut value = start;
         while if step > 0 { value <= stop } else { value >= stop } {
             if rows.len() % (64 * BATCH_ROWS) == 0 {
                 poll(context)?;
             }
-            rows.push(vec![integer_value(value, &ty)]);
+            rows.push(vec![number_value(value, &ty)]);
             let Some(next) = value.checked_add(step) else { break };
             value = next;
         }
         Ok(rows)
     }
+}
+
+/// nodes(): numbers of the nodes of a document, or below a node of it.
+fn xml_nodes(
+    values: &[Datum<'static>],
+    nodes: &XmlNodes,
+) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+    let (Some(Datum::Xml(document)), Some(Datum::Int(node))) = (values.first(), values.get(1))
+    else {
+        return Ok(Vec::new());
+    };
+    let outside: Vec<Option<String>> = values.iter().skip(2).map(text_of).collect();
+    let rows = nodes.rows(document, Some(*node), &outside);
+    let rows = rows.map_err(|error| Error::NotSupported(error.to_string()))?;
+    Ok(rows.into_iter().map(|node| vec![Datum::Int(node)]).collect())
 }
 
 impl Operator for Function {
@@ -196,21 +213,27 @@ fn text_value(text: &str, ty: &SqlType) -> Result<Datum<'static>, Error> {
     }
 }
 
-fn integer_of(value: &Datum<'_>) -> Option<i64> {
+/// An exact number in units of its scale.
+fn number_of(value: &Datum<'_>) -> Option<i128> {
     Some(match value {
-        Datum::TinyInt(value) => i64::from(*value),
-        Datum::SmallInt(value) => i64::from(*value),
-        Datum::Int(value) => i64::from(*value),
-        Datum::BigInt(value) => *value,
+        Datum::TinyInt(value) => i128::from(*value),
+        Datum::SmallInt(value) => i128::from(*value),
+        Datum::Int(value) => i128::from(*value),
+        Datum::BigInt(value) => i128::from(*value),
+        Datum::Decimal(value) => value.unscaled(),
         _ => return None,
     })
 }
 
-fn integer_value(value: i64, ty: &SqlType) -> Datum<'static> {
+fn number_value(value: i128, ty: &SqlType) -> Datum<'static> {
     match ty {
         SqlType::TinyInt => Datum::TinyInt(value as u8),
         SqlType::SmallInt => Datum::SmallInt(value as i16),
         SqlType::Int => Datum::Int(value as i32),
-        _ => Datum::BigInt(value),
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            Decimal::new(value < 0, value.unsigned_abs(), *scale)
+                .map_or(Datum::Null, Datum::Decimal)
+        }
+        _ => Datum::BigInt(value as i64),
     }
 }

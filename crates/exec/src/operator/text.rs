@@ -2,11 +2,10 @@
 //!
 //! ```text
 //! JSON  [{"a":1,"b":{"c":"x"}}, …]     names with points are objects within objects
-//! XML   <row a="1"/> …                  RAW
-//!       <row><a>1</a><b><c>x</c></b></row>   PATH: @a is an attribute, a/b a path, no name a text
+//! XML   see `xml`
 //! ```
 
-use extentdb_bind::logical::{TextForm, XmlForm};
+use extentdb_bind::logical::TextForm;
 use extentdb_engine::Vector;
 use extentdb_types::{Datum, NText, SqlType, plain};
 
@@ -15,6 +14,12 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::evaluate::datum;
 use crate::operator::{Operator, poll};
+
+mod explicit;
+mod levels;
+mod xml;
+
+use xml::XmlWriter;
 
 /// A column of the text.
 #[derive(Clone, Debug)]
@@ -30,6 +35,8 @@ pub(crate) struct Text {
     columns: Vec<TextColumn>,
     form: TextForm,
     ty: SqlType,
+    /// Of FOR XML: writes its rows.
+    xml: Option<XmlWriter>,
     is_over: bool,
 }
 
@@ -40,13 +47,24 @@ impl Text {
         form: &TextForm,
         ty: SqlType,
     ) -> Text {
-        Text { input, columns, form: form.clone(), ty, is_over: false }
+        Text {
+            input,
+            columns,
+            form: form.clone(),
+            ty,
+            xml: None,
+            is_over: false,
+        }
     }
 
     /// The text; `None` without rows.
     fn text(&mut self, context: &mut Context<'_>) -> Result<Option<String>, Error> {
         let mut out = String::new();
         let mut rows = 0;
+        self.xml = match &self.form {
+            TextForm::Xml(form) => Some(XmlWriter::new(form)),
+            TextForm::Json { .. } => None,
+        };
         while let Some(batch) = self.input.next(context)? {
             poll(context)?;
             for row in 0..batch.rows {
@@ -57,10 +75,13 @@ impl Text {
                 self.push_row(&batch, row, &mut out)?;
             }
         }
+        if let Some(xml) = &mut self.xml {
+            xml.end(&mut out);
+        }
         Ok((rows > 0).then(|| self.wrapped(&out)))
     }
 
-    fn push_row(&self, batch: &Batch, row: usize, out: &mut String) -> Result<(), Error> {
+    fn push_row(&mut self, batch: &Batch, row: usize, out: &mut String) -> Result<(), Error> {
         let mut values = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
             let value = match batch.columns.get(column.column) {
@@ -69,12 +90,12 @@ impl Text {
             };
             values.push(value);
         }
-        match &self.form {
-            TextForm::Json { includes_nulls, .. } => {
-                push_json_row(&self.columns, &values, *includes_nulls, out)
+        match (&self.form, &mut self.xml) {
+            (TextForm::Json { includes_nulls, .. }, _) => {
+                push_json_row(&self.columns, &values, *includes_nulls, out);
             }
-            TextForm::Xml(form) if form.is_path => push_path_row(form, &self.columns, &values, out),
-            TextForm::Xml(form) => push_raw_row(form, &self.columns, &values, out),
+            (TextForm::Xml(_), Some(xml)) => xml.push_row(&self.columns, &values, out)?,
+            (TextForm::Xml(_), None) => {}
         }
         Ok(())
     }
@@ -88,16 +109,12 @@ impl Text {
                     None => rows,
                 }
             }
-            TextForm::Xml(form) => {
-                let xsi = match form.shows_nulls {
-                    true => " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"",
-                    false => "",
-                };
-                match &form.root {
-                    Some(root) => format!("<{root}{xsi}>{rows}</{root}>"),
-                    None => rows.to_owned(),
+            TextForm::Xml(form) => match &form.root {
+                Some(root) => {
+                    format!("<{root}{}>{rows}</{root}>", xml::declarations(form))
                 }
-            }
+                None => rows.to_owned(),
+            },
         }
     }
 }
@@ -181,101 +198,6 @@ fn push_json_value(value: &Datum<'_>, is_raw: bool, out: &mut String) {
         | Datum::Real(_) => out.push_str(&value_text(value)),
         _ if is_raw => out.push_str(&value_text(value)),
         _ => out.push_str(&format!("\"{}\"", json_escaped(&value_text(value)))),
-    }
-}
-
-/// `<row a="1"/>`, or with elements.
-fn push_raw_row(form: &XmlForm, columns: &[TextColumn], values: &[Datum<'_>], out: &mut String) {
-    let row = &form.row;
-    out.push_str(&format!("<{row}"));
-    if form.has_elements {
-        out.push('>');
-        for (column, value) in columns.iter().zip(values) {
-            push_element(form, &column.name, value, column.is_raw, out);
-        }
-        out.push_str(&format!("</{row}>"));
-        return;
-    }
-    for (column, value) in columns.iter().zip(values).filter(|(_, value)| !value.is_null()) {
-        let text = xml_escaped(&value_text(value), true);
-        out.push_str(&format!(" {}=\"{text}\"", xml_name(&column.name)));
-    }
-    out.push_str("/>");
-}
-
-fn push_element(form: &XmlForm, name: &str, value: &Datum<'_>, is_raw: bool, out: &mut String) {
-    let name = xml_name(name);
-    if value.is_null() {
-        if form.shows_nulls {
-            out.push_str(&format!("<{name} xsi:nil=\"true\"/>"));
-        }
-        return;
-    }
-    out.push_str(&format!("<{name}>{}</{name}>", element_text(value, is_raw)));
-}
-
-fn element_text(value: &Datum<'_>, is_raw: bool) -> String {
-    let text = value_text(value);
-    if is_raw { text } else { xml_escaped(&text, false) }
-}
-
-/// A row of PATH.
-fn push_path_row(form: &XmlForm, columns: &[TextColumn], values: &[Datum<'_>], out: &mut String) {
-    let row = &form.row;
-    let mut attributes = String::new();
-    let mut body = String::new();
-    let mut open: Vec<String> = Vec::new();
-    let mut is_data = false;
-    for (column, value) in columns.iter().zip(values) {
-        if let Some(name) = column.name.strip_prefix('@') {
-            if !value.is_null() {
-                let text = xml_escaped(&value_text(value), true);
-                attributes.push_str(&format!(" {}=\"{text}\"", xml_name(name)));
-            }
-            continue;
-        }
-        let mut path: Vec<String> = column.name.split('/').map(str::to_owned).collect();
-        let last = path.pop().unwrap_or_default();
-        if value.is_null() && !form.shows_nulls {
-            continue;
-        }
-        let common = open.iter().zip(&path).take_while(|(a, b)| a == b).count();
-        close_to(&mut open, common, &mut body);
-        for part in path.into_iter().skip(common) {
-            body.push_str(&format!("<{}>", xml_name(&part)));
-            open.push(part);
-        }
-        match last.as_str() {
-            "" | "*" | "text()" | "node()" => {
-                if !value.is_null() {
-                    body.push_str(&element_text(value, column.is_raw));
-                }
-            }
-            "data()" => {
-                if is_data {
-                    body.push(' ');
-                }
-                is_data = true;
-                body.push_str(&element_text(value, column.is_raw));
-            }
-            name => push_element(form, name, value, column.is_raw, &mut body),
-        }
-    }
-    close_to(&mut open, 0, &mut body);
-    if row.is_empty() {
-        out.push_str(&body);
-    } else if body.is_empty() {
-        out.push_str(&format!("<{row}{attributes}/>"));
-    } else {
-        out.push_str(&format!("<{row}{attributes}>{body}</{row}>"));
-    }
-}
-
-fn close_to(open: &mut Vec<String>, depth: usize, out: &mut String) {
-    while open.len() > depth {
-        if let Some(name) = open.pop() {
-            out.push_str(&format!("</{}>", xml_name(&name)));
-        }
     }
 }
 
@@ -363,43 +285,11 @@ fn json_escaped(text: &str) -> String {
     out
 }
 
-fn xml_escaped(text: &str, is_attribute: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' if is_attribute => out.push_str("&quot;"),
-            '\n' if is_attribute => out.push_str("&#x0A;"),
-            '\t' if is_attribute => out.push_str("&#x09;"),
-            '\r' => out.push_str("&#x0D;"),
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-/// A name of a column as a name of XML: what is no letter there becomes `_xHHHH_`.
-fn xml_name(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for (at, letter) in name.chars().enumerate() {
-        let is_start = letter.is_alphabetic() || letter == '_';
-        let is_other = letter.is_alphanumeric() || matches!(letter, '-' | '.' | ':');
-        if is_start || (at > 0 && is_other) {
-            out.push(letter);
-        } else {
-            out.push_str(&format!("_x{:04X}_", letter as u32));
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn columns(names: &[&str]) -> Vec<TextColumn> {
+    pub(super) fn columns(names: &[&str]) -> Vec<TextColumn> {
         let column = |(column, name): (usize, &&str)| TextColumn {
             name: (*name).to_owned(),
             column,
@@ -408,7 +298,7 @@ mod tests {
         names.iter().enumerate().map(column).collect()
     }
 
-    fn nchar(text: &str) -> Datum<'static> {
+    pub(super) fn nchar(text: &str) -> Datum<'static> {
         Datum::NChar(NText::from_text(text))
     }
 
@@ -421,40 +311,6 @@ mod tests {
         out.clear();
         push_json_row(&columns(&["a"]), &[Datum::Null], true, &mut out);
         assert_eq!(out, r#"{"a":null}"#);
-    }
-
-    #[test]
-    fn paths_are_attributes_elements_and_texts() {
-        let form = XmlForm {
-            row: "r".to_owned(),
-            root: None,
-            is_path: true,
-            has_elements: true,
-            shows_nulls: false,
-        };
-        let mut out = String::new();
-        let values = [Datum::Int(1), nchar("x<y"), nchar("z"), nchar("t")];
-        push_path_row(&form, &columns(&["@id", "a/b", "a/c", ""]), &values, &mut out);
-        assert_eq!(out, "<r id=\"1\"><a><b>x&lt;y</b><c>z</c></a>t</r>");
-        let form = XmlForm { row: String::new(), ..form };
-        out.clear();
-        push_path_row(&form, &columns(&[""]), &[nchar(",a")], &mut out);
-        assert_eq!(out, ",a");
-    }
-
-    #[test]
-    fn attributes_of_raw_rows() {
-        let form = XmlForm {
-            row: "row".to_owned(),
-            root: None,
-            is_path: false,
-            has_elements: false,
-            shows_nulls: false,
-        };
-        let mut out = String::new();
-        let values = [Datum::Int(1), nchar("a\"b"), Datum::Null];
-        push_raw_row(&form, &columns(&["id", "first name", "c"]), &values, &mut out);
-        assert_eq!(out, "<row id=\"1\" first_x0020_name=\"a&quot;b\"/>");
     }
 
     #[test]

@@ -29,6 +29,7 @@ use extentdb_plan::physical::{self, SortKey, WindowCall};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Error;
+use crate::operator::aggregate::note_nulls_of;
 use crate::operator::window::buffer::{Buffer, Chunk, Given};
 use crate::operator::window::layout::Layout;
 use crate::operator::{Operator, poll};
@@ -95,6 +96,8 @@ impl Window {
                 percentile::column(call, argument(call, rows, 0)?, values, layout)
             }
             WindowFunction::Aggregate(function) => {
+                let first = call.arguments.first().and_then(|column| rows.columns.get(*column));
+                note_nulls_of(first, context);
                 aggregate::column(function, call, rows, layout, context)
             }
         }

@@ -2,7 +2,8 @@
 
 use extentdb_kernel::constant::Constant;
 use extentdb_kernel::operator::cast;
-use extentdb_kernel::operator::function::binary;
+use extentdb_kernel::operator::function::{binary, gzip};
+use extentdb_kernel::operator::row::Function as RowFunction;
 use extentdb_types::SqlType;
 
 use super::entry::{Arguments, Entry, MANY, entry};
@@ -34,6 +35,8 @@ pub(super) const FUNCTIONS: &[Entry] = &[
     entry("checksum", 1, MANY, |binder, a| binder.checksum(&a, 1)),
     entry("binary_checksum", 1, MANY, |binder, a| binder.checksum(&a, 0)),
     entry("hashbytes", 2, 2, |binder, a| binder.hash(&a)),
+    entry("compress", 1, 1, |binder, a| binder.gzip(&a, gzip::compress)),
+    entry("decompress", 1, 1, |binder, a| binder.gzip(&a, gzip::decompress)),
 ];
 
 impl Binder<'_> {
@@ -58,6 +61,20 @@ impl Binder<'_> {
         let count = self.int_argument(arguments, 1)?;
         let ty = self.sql(&value)?;
         self.row(binary::shift, &[value, count], ty, direction)
+    }
+
+    /// COMPRESS of texts and bytes, DECOMPRESS of bytes.
+    fn gzip(&mut self, arguments: &Arguments, function: RowFunction) -> BindResult {
+        let value = match arguments.get(0).cloned() {
+            Some(value) if value.ty != Ty::Null => value,
+            _ => return self.invalid_argument(None, 1),
+        };
+        let ty = self.sql(&value)?;
+        let is_text = self.function == "compress" && cast::is_character(&ty);
+        if !is_text && !typing::is_binary(&ty) {
+            return self.invalid_argument(Some(ty), 1);
+        }
+        self.row(function, &[value], SqlType::VarBinary { len: None }, 0)
     }
 
     fn checksum(&mut self, arguments: &Arguments, is_collated: i64) -> BindResult {

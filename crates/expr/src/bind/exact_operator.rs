@@ -10,6 +10,7 @@ use super::{BindResult, Binder, Label, Literal, Ty, Value};
 use crate::error::CompileError;
 use crate::syntax::{Infix, Test};
 use crate::typing::{self, Conversion};
+use crate::variant;
 
 /// An operator as messages name it.
 fn operator_name(op: Infix) -> &'static str {
@@ -82,7 +83,10 @@ impl Binder<'_> {
         let ta = self.sql(&a)?;
         let tb = self.sql(&b)?;
         if ta == SqlType::SqlVariant || tb == SqlType::SqlVariant {
-            return self.unsupported(format!("{op:?} of {ta} and {tb}"));
+            return match ta == tb {
+                true => self.invalid(ta, operator_name(op)),
+                false => self.incompatible(ta, tb, operator_name(op)),
+            };
         }
         if op == Infix::Add && typing::is_text(&ta) && typing::is_text(&tb) {
             self.operation = "add";
@@ -273,7 +277,7 @@ impl Binder<'_> {
         let tb = self.sql(&b)?;
         let name = test_name(test);
         if ta == SqlType::SqlVariant || tb == SqlType::SqlVariant {
-            return self.unsupported(format!("{ta} with {tb}"));
+            return self.compare_variants(test, a, b);
         }
         let is_large =
             |ty: &SqlType| ty.is_lob() || matches!(ty, SqlType::Xml | SqlType::Udt { .. });
@@ -311,6 +315,15 @@ impl Binder<'_> {
             _ => return self.incompatible(ta, tb, name),
         };
         self.comparison(test, how, &a, &b)
+    }
+
+    /// By families of types, then by value.
+    fn compare_variants(&mut self, test: Test, a: Value, b: Value) -> BindResult {
+        let a = self.implicit(a, SqlType::SqlVariant)?;
+        let b = self.implicit(b, SqlType::SqlVariant)?;
+        let order = self.row(variant::order, &[a, b], SqlType::Int, 0)?;
+        let zero = self.constant(Constant::Int(0), Ty::Sql(SqlType::Int))?;
+        self.comparison(test, compare::How::Int, &order, &zero)
     }
 
     /// Decimals whose common type would lose digits.

@@ -37,7 +37,12 @@ const CHOICE: &[Entry] = &[
 fn find(name: &str) -> Option<&'static Entry> {
     [CHOICE, super::math::FUNCTIONS, super::texts::FUNCTIONS, super::dates::FUNCTIONS]
         .into_iter()
-        .chain([super::bytes::FUNCTIONS, super::json::FUNCTIONS])
+        .chain([
+            super::bytes::FUNCTIONS,
+            super::json::FUNCTIONS,
+            super::xml::FUNCTIONS,
+            super::write::FUNCTIONS,
+        ])
         .flatten()
         .find(|entry| entry.name == name)
 }

@@ -3,6 +3,7 @@
 pub mod binary;
 pub mod date;
 pub mod format;
+pub mod gzip;
 pub mod json;
 pub(crate) mod json_path;
 pub mod json_rows;

@@ -4,7 +4,6 @@
 //!
 //! | option | here |
 //! |---|---|
-//! | ARITHABORT, ARITHIGNORE, ANSI_WARNINGS OFF | kept and shown in @@OPTIONS; errors stay errors |
 //! | NO_BROWSETABLE, REMOTE_PROC_TRANSACTIONS, FORCEPLAN, QUERY_GOVERNOR_COST_LIMIT | kept |
 //! | STATISTICS IO, TIME | kept; nothing is measured yet |
 //! | SHOWPLAN_*, STATISTICS XML and PROFILE, OFFSETS ON, FIPS_FLAGGER | refused |
@@ -76,9 +75,10 @@ pub(super) fn compile(context: &Context<'_>, set: &Set) -> Compiled {
         Set::Offsets { .. } => Err(Cause::not_supported("SET OFFSETS ON")),
         Set::IdentityInsert { table, is_on } => Ok(identity::compile(table, *is_on)),
         Set::Cursor { variable, definition } => super::cursor::set_variable(variable, definition),
-        Set::Property { .. } | Set::Method { .. } => {
-            Err(Cause::not_supported("a method or property of a variable"))
+        Set::Method { variable, method, arguments } => {
+            Ok(Box::new(Assign::modified(&context.compiler, variable, method, arguments)?))
         }
+        Set::Property { .. } => Err(Cause::not_supported("a property of a variable")),
     }
 }
 

@@ -1,7 +1,8 @@
 //! DECLARE and SET of variables.
 
 use extentdb_tsql::syntax::{
-    AssignOperator, Assignment, Declaration, DeclarationKind, Expr, ExprKind, Link,
+    AssignOperator, Assignment, Declaration, DeclarationKind, Expr, ExprKind, Link, MethodCall,
+    Name, VariableName,
 };
 use extentdb_types::{Collation, SqlType};
 
@@ -42,6 +43,27 @@ impl Assign {
             }
         };
         Assign::to(compiler, name, &value)
+    }
+
+    /// `@v.modify ( … )`: the variable becomes what the method leaves.
+    pub(crate) fn modified(
+        compiler: &Compiler<'_>,
+        variable: &VariableName,
+        method: &Name,
+        arguments: &[Expr],
+    ) -> Result<Assign, Cause> {
+        if &*method.text != "modify" {
+            return Err(Cause::not_supported(format!("the method {} of a variable", method.text)));
+        }
+        let span = method.span;
+        let operand = Expr { kind: ExprKind::Variable(variable.text.clone()), span };
+        let call = MethodCall {
+            operand,
+            name: method.clone(),
+            arguments: Some(arguments.to_vec()),
+        };
+        let value = Expr { kind: ExprKind::Method(Box::new(call)), span };
+        Assign::to(compiler, &variable.text, &value)
     }
 
     fn to(compiler: &Compiler<'_>, name: &str, value: &Expr) -> Result<Assign, Cause> {

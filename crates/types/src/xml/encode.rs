@@ -1,10 +1,10 @@
 //! XML text to binary XML, in its plainest tokens: names, elements, attributes, comments,
 //! processing instructions and texts (SQL-NVARCHAR).
 //!
-//! What has no certain form here is refused by name: namespaces, document types, CDATA sections,
-//! encodings other than UTF-16. As the product does by default, text between two tags that has
-//! white space only is left out, and the XML declaration is not kept. Several elements and texts
-//! may stand side by side.
+//! What has no certain form here is refused by name: document types, encodings other than UTF-16.
+//! As the product does by default, text between two tags that has white space only is left out,
+//! and neither the XML declaration nor the mark of a CDATA section is kept. Several elements and
+//! texts may stand side by side. Declarations of namespaces are attributes.
 
 use std::collections::HashMap;
 
@@ -42,18 +42,36 @@ pub enum EncodeXmlError {
 /// # Errors
 /// See [`EncodeXmlError`].
 pub fn encode_text(text: &str) -> Result<Vec<u8>, EncodeXmlError> {
-    let mut encoder = Encoder { text, at: 0, out: SIGNATURE.to_vec(), names: HashMap::new() };
+    let mut encoder = Encoder {
+        text,
+        at: 0,
+        out: SIGNATURE.to_vec(),
+        names: HashMap::new(),
+        qualified: HashMap::new(),
+        scopes: Vec::new(),
+    };
     encoder.declaration()?;
     encoder.content()?;
     Ok(encoder.out)
+}
+
+/// What has a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Element,
+    Attribute,
 }
 
 struct Encoder<'t> {
     text: &'t str,
     at: usize,
     out: Vec<u8>,
-    /// Qualified names by their text; both kinds of numbers are the same without namespaces.
-    names: HashMap<&'t str, usize>,
+    /// Names by their text.
+    names: HashMap<String, usize>,
+    /// Qualified names, by the numbers of namespace, prefix and name.
+    qualified: HashMap<[usize; 3], usize>,
+    /// Prefixes and what they stand for, of each open element.
+    scopes: Vec<Vec<(&'t str, String)>>,
 }
 
 impl<'t> Encoder<'t> {
@@ -116,8 +134,11 @@ impl<'t> Encoder<'t> {
                 self.put_text(&comment.replace("\r\n", "\n"));
             } else if self.takes("<?") {
                 self.instruction()?;
-            } else if self.rest().starts_with("<![CDATA[") {
-                return self.refused("a CDATA section");
+            } else if self.takes("<![CDATA[") {
+                let text = self.until("]]>", "the end of a CDATA section")?;
+                if !text.is_empty() {
+                    self.put_value(&text.replace("\r\n", "\n"));
+                }
             } else if self.rest().starts_with("<!") {
                 return self.refused("a document type");
             } else if self.takes("</") {
@@ -126,6 +147,7 @@ impl<'t> Encoder<'t> {
                 if !self.takes(">") || open.pop() != Some(name) {
                     return self.malformed("the end tag of the open element");
                 }
+                self.scopes.pop();
                 self.out.push(token::END_ELEMENT);
             } else if self.takes("<") {
                 let name = self.name()?;
@@ -159,10 +181,7 @@ impl<'t> Encoder<'t> {
 
     /// The rest of a start tag; false for that of an empty element, which is closed.
     fn start_tag(&mut self, name: &'t str) -> Result<bool, EncodeXmlError> {
-        let number = self.number_of(name);
-        self.out.push(token::ELEMENT);
-        self.put_number(number);
-        let mut seen: Vec<&str> = Vec::new();
+        let mut attributes: Vec<(&str, String)> = Vec::new();
         loop {
             let has_space = self.skip_space();
             if self.takes("/>") || self.rest().starts_with('>') {
@@ -172,23 +191,42 @@ impl<'t> Encoder<'t> {
                 return self.malformed("white space or the end of the tag");
             }
             let attribute = self.name()?;
-            if seen.contains(&attribute) {
+            if attributes.iter().any(|(own, _)| *own == attribute) {
                 return self.malformed("no attribute twice");
             }
-            seen.push(attribute);
-            self.attribute(attribute)?;
+            attributes.push((attribute, self.attribute()?));
         }
-        if !seen.is_empty() {
+        let declared = attributes.iter().filter_map(|(name, uri)| match name.split_once(':') {
+            Some(("xmlns", prefix)) => Some((prefix, uri.clone())),
+            None if *name == "xmlns" => Some(("", uri.clone())),
+            _ => None,
+        });
+        self.scopes.push(declared.collect());
+        let number = self.number_of(name, Kind::Element)?;
+        self.out.push(token::ELEMENT);
+        self.put_number(number);
+        let has_attributes = !attributes.is_empty();
+        for (name, value) in attributes {
+            let number = self.number_of(name, Kind::Attribute)?;
+            self.out.push(token::ATTRIBUTE);
+            self.put_number(number);
+            if !value.is_empty() {
+                self.put_value(&value);
+            }
+        }
+        if has_attributes {
             self.out.push(token::END_ATTRIBUTES);
         }
         if self.takes(">") {
             return Ok(true);
         }
+        self.scopes.pop();
         self.out.push(token::END_ELEMENT);
         Ok(false)
     }
 
-    fn attribute(&mut self, name: &'t str) -> Result<(), EncodeXmlError> {
+    /// The value of an attribute, with the sign before it.
+    fn attribute(&mut self) -> Result<String, EncodeXmlError> {
         self.skip_space();
         if !self.takes("=") {
             return self.malformed("the value of an attribute");
@@ -204,14 +242,7 @@ impl<'t> Encoder<'t> {
         if raw.contains('<') {
             return self.malformed("no < in a value");
         }
-        let value = self.unescaped(&raw.replace("\r\n", " ").replace(['\r', '\n', '\t'], " "))?;
-        let number = self.number_of(name);
-        self.out.push(token::ATTRIBUTE);
-        self.put_number(number);
-        if !value.is_empty() {
-            self.put_value(&value);
-        }
-        Ok(())
+        self.unescaped(&raw.replace("\r\n", " ").replace(['\r', '\n', '\t'], " "))
     }
 
     fn instruction(&mut self) -> Result<(), EncodeXmlError> {
@@ -220,7 +251,7 @@ impl<'t> Encoder<'t> {
             return self.malformed("no declaration behind the beginning");
         }
         let text = self.until("?>", "the end of an instruction")?;
-        let number = self.number_of(target);
+        let number = self.name_number(target);
         self.out.push(token::PI);
         self.put_number(number);
         self.put_text(text.trim_start_matches(is_space));
@@ -234,10 +265,12 @@ impl<'t> Encoder<'t> {
         let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
         let name = &rest[..end];
         let begins = name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_');
-        if name.contains(':') || name == "xmlns" {
-            return self.refused("namespaces");
-        }
-        if !begins {
+        let is_local = |name: &str| {
+            name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
+                && !name.contains(':')
+        };
+        let is_qualified = name.split_once(':').is_none_or(|(_, local)| is_local(local));
+        if !begins || !is_qualified {
             return self.malformed("a name");
         }
         self.at += end;
@@ -276,19 +309,52 @@ impl<'t> Encoder<'t> {
         if out.chars().all(is_allowed) { Ok(out) } else { self.malformed("no control character") }
     }
 
+    /// The number of a qualified name, which is written before its first use.
+    fn number_of(&mut self, name: &'t str, kind: Kind) -> Result<usize, EncodeXmlError> {
+        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        let uri = self.uri_of(prefix, name, kind)?;
+        let mut numbers = [0; 3];
+        for (number, part) in numbers.iter_mut().zip([uri.as_str(), prefix, local]) {
+            *number = if part.is_empty() { 0 } else { self.name_number(part) };
+        }
+        if let Some(number) = self.qualified.get(&numbers) {
+            return Ok(*number);
+        }
+        let number = self.qualified.len() + 1;
+        self.qualified.insert(numbers, number);
+        self.out.push(token::QNAME);
+        numbers.into_iter().for_each(|part| self.put_number(part));
+        Ok(number)
+    }
+
+    /// What a prefix stands for; nothing for declarations and attributes without a prefix.
+    fn uri_of(&self, prefix: &str, name: &str, kind: Kind) -> Result<String, EncodeXmlError> {
+        let is_plain = match prefix {
+            "" => kind == Kind::Attribute || name == "xmlns",
+            "xmlns" => true,
+            _ => false,
+        };
+        if is_plain {
+            return Ok(String::new());
+        }
+        let declared = self.scopes.iter().rev().flatten().find(|(own, _)| *own == prefix);
+        match (declared, prefix) {
+            (Some((_, uri)), _) => Ok(uri.clone()),
+            (None, "") => Ok(String::new()),
+            (None, "xml") => Ok("http://www.w3.org/XML/1998/namespace".to_owned()),
+            _ => self.malformed("the declaration of a prefix"),
+        }
+    }
+
     /// The number of a name, which is written before its first use.
-    fn number_of(&mut self, name: &'t str) -> usize {
+    fn name_number(&mut self, name: &str) -> usize {
         if let Some(number) = self.names.get(name) {
             return *number;
         }
         let number = self.names.len() + 1;
-        self.names.insert(name, number);
+        self.names.insert(name.to_owned(), number);
         self.out.push(token::NAME);
         self.put_text(name);
-        self.out.push(token::QNAME);
-        self.put_number(0);
-        self.put_number(0);
-        self.put_number(number);
         number
     }
 
@@ -345,6 +411,12 @@ mod tests {
         check("<?xml version=\"1.0\"?><a>1 &lt; 2 &amp; &#228;</a>", "<a>1 &lt; 2 &amp; ä</a>");
         check("<a><!-- note --><?do it?></a>", "<a><!-- note --><?do it?></a>");
         check("one<a/>two<a/>", "one<a/>two<a/>");
+        check("<a xmlns='urn:x'><b/></a>", "<a xmlns=\"urn:x\"><b/></a>");
+        check(
+            "<p:a xmlns:p='urn:x' p:b='1'><p:c xmlns:p='urn:y'/></p:a>",
+            "<p:a xmlns:p=\"urn:x\" p:b=\"1\"><p:c xmlns:p=\"urn:y\"/></p:a>",
+        );
+        check("<a xml:lang='de'><![CDATA[1 < 2]]></a>", "<a xml:lang=\"de\">1 &lt; 2</a>");
         let long = format!("<a>{}</a>", "text ".repeat(10_000));
         check(&long, &long);
     }
@@ -352,10 +424,7 @@ mod tests {
     #[test]
     fn what_is_not_certain_is_refused_by_name() {
         let refused = |text| matches!(encode_text(text), Err(EncodeXmlError::NotSupported { .. }));
-        assert!(refused("<a xmlns='urn:x'/>"));
-        assert!(refused("<p:a/>"));
         assert!(refused("<!DOCTYPE a><a/>"));
-        assert!(refused("<a><![CDATA[x]]></a>"));
         assert!(refused("<?xml version='1.0' encoding='utf-8'?><a/>"));
         assert!(refused(&"<a>".repeat(129)));
     }
@@ -376,6 +445,11 @@ mod tests {
             "<a x='<'/>",
             "<!-- x",
             "<a b='1'c='2'/>",
+            "<p:a/>",
+            "<a p:b='1'/>",
+            "<p:a xmlns:p='u'></p:a><p:b/>",
+            "<a:b:c xmlns:a='u'/>",
+            "<a><![CDATA[x</a>",
         ] {
             assert!(malformed(text), "{text}: {:?}", encode_text(text));
         }

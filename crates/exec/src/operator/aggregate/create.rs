@@ -9,6 +9,7 @@ use crate::operator::aggregate::accumulator::Accumulator;
 use crate::operator::aggregate::checksum::Checksum;
 use crate::operator::aggregate::count::{CountRows, CountValues};
 use crate::operator::aggregate::extreme::Extreme;
+use crate::operator::aggregate::percentile::Percentile;
 use crate::operator::aggregate::string_agg::StringAgg;
 use crate::operator::aggregate::sum::Sum;
 use crate::operator::aggregate::variance::Variance;
@@ -40,6 +41,9 @@ pub(crate) fn accumulator(
             Some(Box::new(Variance::new(column, call.function)))
         }
         Aggregate::ChecksumAgg => Some(Box::new(Checksum::new(column))),
+        Aggregate::ApproxPercentileCont | Aggregate::ApproxPercentileDisc => {
+            Percentile::new(call, column).map(boxed)
+        }
         Aggregate::StringAgg => StringAgg::new(call, column, types).map(boxed),
     };
     let refused = || Error::NotSupported(format!("{} of {ty}", call.function.name()));

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::exchange::Producer;
 use crate::memory::Reservation;
 use crate::operator::aggregate::Plan;
+use crate::operator::aggregate::note_nulls;
 use crate::operator::aggregate::set::Set;
 use crate::operator::{Operator, poll};
 use crate::parallel::{Running, Work};
@@ -38,6 +39,7 @@ pub(super) fn grouping(plan: &Arc<Plan>, keys: Vec<usize>) -> Work<Partial> {
             && let Some(batch) = input.next(context)?
         {
             poll(context)?;
+            note_nulls(&plan.calls, &batch, context);
             set.update(&batch)?;
             if !memory.resize(set.memory()) {
                 memory.set(set.memory());

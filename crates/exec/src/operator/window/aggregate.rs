@@ -34,7 +34,9 @@ pub(super) fn column(
     if is_range && (is_by_rows(call.frame.start) || is_by_rows(call.frame.end)) {
         return Err(Error::NotSupported("RANGE with a number of rows".to_owned()));
     }
-    if matches!(function, Aggregate::StringAgg | Aggregate::ApproxCountDistinct) {
+    let is_grouping_only = function.is_percentile()
+        || matches!(function, Aggregate::StringAgg | Aggregate::ApproxCountDistinct);
+    if is_grouping_only {
         return Err(Error::NotSupported(format!("{} over a window", function.name())));
     }
     let is_whole = call.frame.start == FrameBound::UnboundedPreceding
