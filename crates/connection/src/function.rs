@@ -62,6 +62,8 @@ pub enum Kind {
     Guid,
     /// sql_variant
     Variant,
+    /// xml
+    Xml,
 }
 
 impl Kind {
@@ -83,6 +85,7 @@ impl Kind {
             Kind::Binary(len) => SqlType::VarBinary { len: Some(len) },
             Kind::Guid => SqlType::UniqueIdentifier,
             Kind::Variant => SqlType::SqlVariant,
+            Kind::Xml => SqlType::Xml,
         }
     }
 }

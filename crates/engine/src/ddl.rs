@@ -3,6 +3,7 @@
 pub(crate) mod add_file;
 pub(crate) mod alter;
 pub(crate) mod alter_column;
+pub(crate) mod bound;
 pub(crate) mod constraint;
 pub(crate) mod defaults;
 pub(crate) mod disable;

@@ -123,10 +123,10 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Refuses a row that a CHECK is false for.
+    /// Refuses a row that a CHECK or a rule is false for.
     pub(crate) fn verify_checks(&self, of: TableRef<'_>, row: &[Cell<'_>]) -> Result<(), Error> {
         let constraints = &of.storage.constraints;
-        if constraints.checks.is_empty() {
+        if constraints.checks.is_empty() && constraints.rules.is_empty() {
             return Ok(());
         }
         let values = self.session_values();

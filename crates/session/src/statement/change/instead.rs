@@ -26,7 +26,7 @@ use extentdb_tsql::{Options, Span, parse};
 use extentdb_types::{Datum, SqlType};
 
 use super::output::Event;
-use super::trigger::{Loaded, begin_own, end_own, fires_on, run_trigger, trigger_of};
+use super::trigger::fires_on;
 use crate::statement::capture::{Rows, rows_of};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
@@ -36,7 +36,9 @@ use extentdb_connection::scalar::converted;
 use extentdb_connection::security::permission::code;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Stop, located};
-use extentdb_connection::trigger::TriggerRows;
+use extentdb_connection::trigger::{
+    Loaded, TriggerRows, begin_own, end_own, run_trigger, trigger_of,
+};
 
 /// A column of the target.
 struct TargetColumn {
