@@ -24,6 +24,7 @@ pub(crate) mod spec;
 pub(crate) mod statistics;
 pub(crate) mod synonym;
 pub(crate) mod table;
+pub(crate) mod transfer;
 pub(crate) mod trigger;
 pub(crate) mod trust;
 pub(crate) mod user_type;
