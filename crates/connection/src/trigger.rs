@@ -6,8 +6,6 @@
 //! DELETE   deleted: the rows
 //! ```
 
-mod run;
-
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_bind::provider::{KeptRows, RequestedColumn, RowProvider, RowStream};
@@ -17,7 +15,6 @@ use extentdb_tsql::syntax::ObjectName;
 use extentdb_types::{Datum, SqlType};
 
 pub use extentdb_sysview::ddl_event;
-pub use run::{Loaded, OwnTransaction, begin_own, end_own, run_trigger, trigger_of};
 
 /// Rows in memory that a query reads like a table.
 pub struct RowsInMemory(pub Arc<[Vec<Datum<'static>>]>);

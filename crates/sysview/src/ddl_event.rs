@@ -1,7 +1,5 @@
 //! Events of definitions that triggers of a database are fired by, and their groups.
 
-use std::sync::LazyLock;
-
 const DATA: &str = include_str!("../data/ddl_events.tsv");
 
 /// An event, or a group of events.
@@ -15,24 +13,22 @@ pub struct DdlEvent {
     group: Option<&'static str>,
 }
 
-static EVENTS: LazyLock<Vec<DdlEvent>> = LazyLock::new(|| {
-    DATA.lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| {
-            let mut parts = line.split('\t');
-            Some(DdlEvent {
-                name: parts.next()?,
-                number: parts.next()?.parse().ok(),
-                group: parts.next().filter(|group| *group != "-"),
-            })
+/// All events and groups.
+fn all() -> impl Iterator<Item = DdlEvent> {
+    DATA.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let mut parts = line.split('\t');
+        Some(DdlEvent {
+            name: parts.next()?,
+            number: parts.next()?.parse().ok(),
+            group: parts.next().filter(|group| *group != "-"),
         })
-        .collect()
-});
+    })
+}
 
 /// An event or group by its name, which is in capitals.
 #[must_use]
-pub fn ddl_event(name: &str) -> Option<&'static DdlEvent> {
-    EVENTS.iter().find(|event| event.name == name)
+pub fn ddl_event(name: &str) -> Option<DdlEvent> {
+    all().find(|event| event.name == name)
 }
 
 impl DdlEvent {
@@ -49,9 +45,9 @@ impl DdlEvent {
     }
 
     /// The events of a group; an event alone.
-    pub fn events(&self) -> impl Iterator<Item = &'static DdlEvent> {
+    pub fn events(&self) -> impl Iterator<Item = DdlEvent> {
         let name = self.name;
-        EVENTS.iter().filter(move |event| !event.is_group() && event.is_in(name))
+        all().filter(move |event| !event.is_group() && event.is_in(name))
     }
 }
 
@@ -61,7 +57,7 @@ mod tests {
 
     #[test]
     fn every_event_is_in_a_group_that_leads_to_all_events() {
-        for event in EVENTS.iter() {
+        for event in all() {
             assert!(event.is_in("DDL_EVENTS"), "{event:?}");
             assert!(event.is_group() || event.group.is_some(), "{event:?}");
         }

@@ -117,6 +117,16 @@ fn new_id(at: Values<'_>) -> Datum<'static> {
     Datum::Guid(Guid(bytes))
 }
 
+/// A number from 0 up to 1.
+fn random_number(at: Values<'_>) -> Datum<'static> {
+    /// Bits that a float has exactly.
+    const BITS: u32 = f64::MANTISSA_DIGITS;
+    let mut bytes = [0; 8];
+    at.connection.server.hooks.random(&mut bytes);
+    let number = u64::from_le_bytes(bytes) >> (u64::BITS - BITS);
+    Datum::Float(number as f64 / (1u64 << BITS) as f64)
+}
+
 fn format_message(arguments: &[Datum<'static>]) -> Datum<'static> {
     let Some(template) = text(arguments, 0) else { return Datum::Null };
     let rest = arguments.get(1..).unwrap_or_default();
@@ -177,6 +187,7 @@ pub(super) static TABLE: &[Definition] = &[
         .of_optional(&[Kind::Name]),
     Definition::new("context_info", Kind::Binary(128), |at, _| Ok(context_info(at))).nullable(),
     Definition::new("newid", Kind::Guid, |at, _| Ok(new_id(at))).nullable(),
+    Definition::new("rand", Kind::Float, |at, _| Ok(random_number(at))).nullable(),
     Definition::new("session_context", Kind::Variant, |at, it| {
         Ok(text(it, 0).map_or(Datum::Null, |key| at.connection.context.value(&key)))
     })

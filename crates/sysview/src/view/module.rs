@@ -128,7 +128,7 @@ struct TriggerEvent {
     number: i32,
     name: &'static str,
     /// Of a trigger of the database: the group that it names.
-    group: Option<&'static DdlEvent>,
+    group: Option<DdlEvent>,
 }
 
 fn trigger_event_columns() -> Columns<TriggerEvent> {

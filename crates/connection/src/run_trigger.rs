@@ -6,13 +6,13 @@ use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_tsql::syntax::{Module, ModuleBody, Script, Statement, StatementKind, Trigger};
 
-use super::TriggerRows;
 use crate::cause::{Cause, Effect};
 use crate::frame::Frame;
 use crate::output::Scope;
 use crate::security::DBO;
 use crate::step::{Run, Source, Text};
 use crate::stop::Stop;
+use crate::trigger::TriggerRows;
 
 /// A trigger, ready to run.
 pub struct Loaded {
