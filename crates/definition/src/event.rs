@@ -22,14 +22,16 @@ use extentdb_tsql::syntax::{
 use extentdb_tsql::{Options, parse};
 
 use super::Ddl;
+use super::transfer::Transfer;
 use extentdb_connection::cause::Cause;
 use extentdb_connection::connection::Connection;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::function::clock;
 use extentdb_connection::objects::{is_temporary, object_name};
+use extentdb_connection::run_trigger::{Loaded, run_trigger, trigger_of};
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Stop, located};
-use extentdb_connection::trigger::{Loaded, TriggerRows, ddl_event, run_trigger, trigger_of};
+use extentdb_connection::trigger::{TriggerRows, ddl_event};
 
 /// A change of a definition.
 #[derive(Clone)]
@@ -346,6 +348,18 @@ impl Told for Sequence {
 impl Told for CreateSynonym {
     fn events(&self, ddl: &mut Ddl<'_, '_>) -> Result<Vec<Event>, Cause> {
         ddl.event(("CREATE", "SYNONYM"), &self.name).map(one)
+    }
+}
+
+impl Told for Transfer {
+    fn events(&self, ddl: &mut Ddl<'_, '_>) -> Result<Vec<Event>, Cause> {
+        let event = ddl.event(("ALTER", "SCHEMA"), &self.object)?;
+        Ok(one(event.map(|event| Event {
+            schema: Some(self.schema.clone()),
+            object: self.schema.clone(),
+            target: None,
+            ..event
+        })))
     }
 }
 

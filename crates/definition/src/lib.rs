@@ -25,6 +25,7 @@ mod reference;
 mod schema;
 mod sequence;
 mod statistics;
+mod transfer;
 mod truncate;
 mod user_type;
 
@@ -37,13 +38,14 @@ use extentdb_connection::connection::Connection;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::message::Message;
 use extentdb_connection::output::StatementCode;
+use extentdb_connection::run_trigger::{begin_own, end_own};
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
-use extentdb_connection::trigger::{begin_own, end_own};
 
 use event::Told;
 use guard::Guarded;
 use problem::{Defined, Problem};
+use transfer::Transfer;
 
 pub use bound::{Binding, Bound, bind};
 
@@ -98,6 +100,7 @@ pub fn compile(script: &Script, statement: &Statement) -> Option<Box<dyn Step>> 
         StatementKind::Permission(permission) => step(script, statement, (**permission).clone()),
         StatementKind::AlterAuthorization(alter) => step(script, statement, (**alter).clone()),
         StatementKind::DropObjects(drop) => return drop_objects(script, statement, drop),
+        StatementKind::Admin(admin) => step(script, statement, Transfer::of(admin)?),
         _ => return None,
     })
 }

@@ -29,7 +29,7 @@ mod cursor;
 mod describe;
 mod execute_sql;
 mod extended_property;
-mod given;
+pub(crate) mod given;
 mod help_text;
 mod parameters;
 mod prepare;

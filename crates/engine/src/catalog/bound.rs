@@ -44,6 +44,17 @@ impl BoundRule {
         Ok(BoundRule { name: name.to_owned(), column: column.id, condition })
     }
 
+    /// Has its column another value than before? In a new row it has.
+    pub(crate) fn is_changed(
+        &self,
+        columns: &[TableColumn],
+        old: &[Cell<'_>],
+        row: &[Cell<'_>],
+    ) -> bool {
+        let at = columns.iter().find(|column| column.id == self.column).map(|column| column.at);
+        at.is_none_or(|at| old.get(at).is_none() || old.get(at) != row.get(at))
+    }
+
     /// Refuses a row whose value it does not allow.
     pub(crate) fn verify(
         &self,

@@ -181,14 +181,18 @@ impl Constraints {
         !self.referencing_keys.is_empty() || !self.foreign_keys.is_empty()
     }
 
-    pub(crate) fn verify_checks(
+    /// Verifies a row against its checks, and the values that it did not have before against the
+    /// rules of their columns.
+    pub(crate) fn verify(
         &self,
         table: &str,
         columns: &[TableColumn],
-        row: &[Cell<'_>],
+        (old, row): (&[Cell<'_>], &[Cell<'_>]),
         context: &dyn ContextValues,
     ) -> Result<(), Error> {
-        self.rules.iter().try_for_each(|rule| rule.verify(table, columns, row, context))?;
+        for rule in self.rules.iter().filter(|rule| rule.is_changed(columns, old, row)) {
+            rule.verify(table, columns, row, context)?;
+        }
         self.checks.iter().try_for_each(|check| check.verify(table, columns, row, context))
     }
 }

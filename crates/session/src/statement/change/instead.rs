@@ -32,13 +32,12 @@ use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::objects::ResolvedObject;
 use extentdb_connection::query::{self, Prepared};
+use extentdb_connection::run_trigger::{Loaded, begin_own, end_own, run_trigger, trigger_of};
 use extentdb_connection::scalar::converted;
 use extentdb_connection::security::permission::code;
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Stop, located};
-use extentdb_connection::trigger::{
-    Loaded, TriggerRows, begin_own, end_own, run_trigger, trigger_of,
-};
+use extentdb_connection::trigger::TriggerRows;
 
 /// A column of the target.
 struct TargetColumn {

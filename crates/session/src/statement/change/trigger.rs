@@ -24,11 +24,10 @@ use super::output::{Changed, ChangedRows, Event, KeptChanges};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::query::{Change, exec_cause};
+use extentdb_connection::run_trigger::{Loaded, begin_own, end_own, run_trigger, trigger_of};
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::{Stop, located};
-use extentdb_connection::trigger::{
-    Loaded, TriggerRows, begin_own, end_own, run_trigger, trigger_of,
-};
+use extentdb_connection::trigger::TriggerRows;
 
 /// A table whose rows a statement changes, and what it does to them.
 pub(crate) struct TriggerTarget {
