@@ -179,6 +179,16 @@ impl Object {
     /// The other one.
     pub const QUOTED_IDENTIFIER: u32 = 0x8_0000;
 
+    /// Is it in no schema? Triggers of the database are not.
+    pub fn is_of_database(&self) -> bool {
+        self.schema_id == 0
+    }
+
+    /// Is it a default or rule by itself, which columns are bound to?
+    pub fn is_bound_to(&self) -> bool {
+        self.parent.0 == 0 && matches!(self.kind.code(), "D" | "R")
+    }
+
     /// Was a module defined under SET ANSI_NULLS ON?
     pub fn uses_ansi_nulls(&self) -> bool {
         self.status & Self::ANSI_NULLS != 0

@@ -64,6 +64,10 @@ pub enum Kind {
     Guid,
     /// sql_variant
     Variant,
+    /// xml
+    Xml,
+    /// float
+    Float,
 }
 
 impl Kind {
@@ -85,6 +89,8 @@ impl Kind {
             Kind::Binary(len) => SqlType::VarBinary { len: Some(len) },
             Kind::Guid => SqlType::UniqueIdentifier,
             Kind::Variant => SqlType::SqlVariant,
+            Kind::Xml => SqlType::Xml,
+            Kind::Float => SqlType::Float,
         }
     }
 }
@@ -199,6 +205,11 @@ pub fn named(name: &str) -> Option<&'static Definition> {
         variant::TABLE,
     ];
     tables.into_iter().flatten().find(|definition| definition.name.eq_ignore_ascii_case(name))
+}
+
+/// The same of a call: RAND with a seed is none of the session.
+pub fn called(name: &str, arguments: usize) -> Option<&'static Definition> {
+    named(name).filter(|definition| definition.name != "rand" || arguments == 0)
 }
 
 /// The base type of a property whose function gives a sql_variant.

@@ -33,6 +33,7 @@ pub mod prepared;
 pub mod product;
 pub mod query;
 pub mod request;
+pub mod run_trigger;
 pub mod scalar;
 pub mod security;
 pub mod server;

@@ -21,6 +21,7 @@ mod my_permissions;
 mod plan_text;
 mod prepared;
 mod rows;
+mod spt_values;
 mod surroundings;
 mod system_view;
 mod user_function;

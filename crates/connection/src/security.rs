@@ -361,6 +361,9 @@ impl Connection {
         if rights.is_dbo() {
             return Ok(hidden);
         }
+        let principals = rights.model.principals().iter();
+        let unseen = principals.filter(|own| !rights.sees_principal(own)).map(|own| own.id);
+        hidden.principals.extend(unseen);
         for object in rights.model.objects() {
             if !rights.sees(object) {
                 hidden.objects.insert(object.object.id.0);
@@ -390,6 +393,8 @@ pub(crate) struct Hidden {
     pub(crate) objects: BTreeSet<i32>,
     /// Modules whose texts are not.
     pub(crate) texts: BTreeSet<i32>,
+    /// Users and roles that are not.
+    pub(crate) principals: BTreeSet<i32>,
     /// The login that is shown alone, beside sa.
     pub(crate) logins: Option<i32>,
     /// The session that is shown alone.

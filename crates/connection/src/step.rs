@@ -39,7 +39,7 @@ pub trait Step: Send + Sync {
 
 /// Errors that are followed by the message that their statement was terminated: those of rows that
 /// a table does not take.
-const TERMINATING: [i32; 7] = [515, 547, 550, 2601, 2627, 2628, 8152];
+const TERMINATING: [i32; 8] = [513, 515, 547, 550, 2601, 2627, 2628, 8152];
 
 /// Does the message that the statement was terminated follow? Definitions that rows contradict are
 /// refused without it.

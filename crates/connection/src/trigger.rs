@@ -14,6 +14,8 @@ use extentdb_engine::model::ObjectBody;
 use extentdb_tsql::syntax::ObjectName;
 use extentdb_types::{Datum, SqlType};
 
+pub use extentdb_sysview::ddl_event;
+
 /// Rows in memory that a query reads like a table.
 pub struct RowsInMemory(pub Arc<[Vec<Datum<'static>>]>);
 
@@ -42,6 +44,8 @@ pub struct TriggerRows {
     updated: Vec<String>,
     /// The same as `COLUMNS_UPDATED()` has them: a bit for each column id, from 1.
     bits: Vec<u8>,
+    /// What a trigger of the database is told, which sees no rows.
+    event: Option<Arc<str>>,
 }
 
 impl TriggerRows {
@@ -77,6 +81,7 @@ impl TriggerRows {
             deleted: RowsInMemory::made(deleted, columns),
             updated: names,
             bits,
+            event: None,
         }
     }
 
@@ -101,12 +106,25 @@ impl TriggerRows {
             deleted: RowsInMemory::made(deleted, columns),
             updated: names,
             bits,
+            event: None,
         }
+    }
+
+    /// A change of a definition: what `EVENTDATA()` says of it.
+    pub fn of_event(event: &str) -> TriggerRows {
+        let mut none = TriggerRows::of_columns(Vec::new(), Vec::new(), Vec::new(), None);
+        none.event = Some(event.into());
+        none
+    }
+
+    /// `EVENTDATA()`
+    pub fn event(&self) -> Option<&str> {
+        self.event.as_deref()
     }
 
     /// The rows that a name means.
     pub fn named(&self, name: &ObjectName) -> Option<MadeRows> {
-        if !name.is_simple() {
+        if !name.is_simple() || self.event.is_some() {
             return None;
         }
         match name.name.text.to_ascii_lowercase().as_str() {

@@ -65,21 +65,24 @@ impl Define for DropObjects {
 
 impl Ddl<'_, '_> {
     fn drop_object(&mut self, drop: &DropObjects, name: &ObjectName) -> Defined {
+        if let Some(scope) = &drop.scope {
+            return self.drop_database_trigger(scope, name, drop.if_exists);
+        }
         match drop.class {
             DropClass::Table => self.drop_table(name, drop.if_exists),
             DropClass::Schema => self.drop_schema(name, drop.if_exists),
             DropClass::Type => self.drop_type(name, drop.if_exists),
             DropClass::Statistics => self.drop_statistics(name),
-            DropClass::Trigger if drop.scope.is_some() => {
-                Err(Cause::not_supported("DDL triggers").into())
-            }
             DropClass::View
             | DropClass::Procedure
             | DropClass::Function
             | DropClass::Trigger
             | DropClass::Sequence
             | DropClass::Synonym => self.drop_module(drop, name),
-            DropClass::Aggregate | DropClass::Database | DropClass::Default | DropClass::Rule => {
+            DropClass::Default | DropClass::Rule => {
+                self.drop_bound(drop.class, name, drop.if_exists)
+            }
+            DropClass::Aggregate | DropClass::Database => {
                 Err(Cause::not_supported("DROP of this class").into())
             }
         }

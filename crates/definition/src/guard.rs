@@ -12,10 +12,11 @@ use extentdb_connection::security::permission::code;
 use extentdb_connection::security::{DBO, Rights, cannot_execute_as};
 use extentdb_engine::Database;
 use extentdb_tsql::syntax::{
-    AlterIndex, AlterTable, AlterTableAction, Constraint, ConstraintKind, CreateIndex,
-    CreateSchema, CreateStatistics, CreateSynonym, CreateTable, CreateType, DefineModule,
-    DefinitionVerb, DropClass, DropIndex, DropObjects, ExecuteContext, Module, ObjectName,
-    Sequence, SwitchTrigger, TableElement, TriggerTarget, Truncate, UpdateStatistics,
+    AlterIndex, AlterTable, AlterTableAction, Constraint, ConstraintKind, CreateDefault,
+    CreateIndex, CreateRule, CreateSchema, CreateStatistics, CreateSynonym, CreateTable,
+    CreateType, DefineModule, DefinitionVerb, DropClass, DropIndex, DropObjects, ExecuteContext,
+    Module, ObjectName, Sequence, SwitchTrigger, TableElement, TriggerTarget, Truncate,
+    UpdateStatistics,
 };
 
 use super::{Ddl, written};
@@ -37,6 +38,8 @@ const VIEW: Creation = Creation { statement: "CREATE VIEW", kind: "CRVW" };
 const PROCEDURE: Creation = Creation { statement: "CREATE PROCEDURE", kind: "CRPR" };
 const FUNCTION: Creation = Creation { statement: "CREATE FUNCTION", kind: "CRFN" };
 const TYPE: Creation = Creation { statement: "CREATE TYPE", kind: "CRTY" };
+const DEFAULT: Creation = Creation { statement: "CREATE DEFAULT", kind: "CRDF" };
+const RULE: Creation = Creation { statement: "CREATE RULE", kind: "CRRU" };
 const SYNONYM: Creation = Creation { statement: "CREATE SYNONYM", kind: "CRSN" };
 
 /// 262
@@ -95,6 +98,15 @@ impl Ddl<'_, '_> {
         match rights.has_on_object(&found.object, code::ALTER) {
             true => Ok(()),
             false => Err(missing(written(name))),
+        }
+    }
+
+    /// Triggers of the current database.
+    fn verify_database_triggers(&mut self) -> Result<(), Cause> {
+        let database = self.session().database().clone();
+        match self.rights(&database)?.has_on_database("ALTG") {
+            true => Ok(()),
+            false => Err(not_permitted()),
         }
     }
 
@@ -229,7 +241,9 @@ impl Guarded for DefineModule {
             Module::Procedure(procedure) => (&procedure.name, PROCEDURE),
             Module::Function(function) => (&function.name, FUNCTION),
             Module::Trigger(trigger) => {
-                let TriggerTarget::Object(table) = &trigger.target else { return Ok(()) };
+                let TriggerTarget::Object(table) = &trigger.target else {
+                    return ddl.verify_database_triggers();
+                };
                 if let Some(context) = context_of(&self.module) {
                     ddl.verify_execute_as(table, context)?;
                 }
@@ -250,7 +264,9 @@ impl Guarded for DefineModule {
 
 impl Guarded for SwitchTrigger {
     fn verify(&self, ddl: &mut Ddl<'_, '_>) -> Result<(), Cause> {
-        let TriggerTarget::Object(table) = &self.target else { return Err(not_permitted()) };
+        let TriggerTarget::Object(table) = &self.target else {
+            return ddl.verify_database_triggers();
+        };
         ddl.verify_table(table)
     }
 }
@@ -268,6 +284,18 @@ impl Guarded for CreateSchema {
 impl Guarded for CreateType {
     fn verify(&self, ddl: &mut Ddl<'_, '_>) -> Result<(), Cause> {
         ddl.verify_creation(&self.name, &TYPE)
+    }
+}
+
+impl Guarded for CreateDefault {
+    fn verify(&self, ddl: &mut Ddl<'_, '_>) -> Result<(), Cause> {
+        ddl.verify_creation(&self.name, &DEFAULT)
+    }
+}
+
+impl Guarded for CreateRule {
+    fn verify(&self, ddl: &mut Ddl<'_, '_>) -> Result<(), Cause> {
+        ddl.verify_creation(&self.name, &RULE)
     }
 }
 
@@ -361,7 +389,7 @@ impl VerifyDrop for DropObjects {
                 let table = extentdb_connection::objects::object_name(&table.text);
                 ddl.verify_table(&table)
             }
-            DropClass::Trigger if self.scope.is_some() => Err(not_permitted()),
+            DropClass::Trigger if self.scope.is_some() => ddl.verify_database_triggers(),
             _ => ddl.verify_change(name, missing),
         }
     }

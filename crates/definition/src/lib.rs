@@ -6,10 +6,13 @@
 )]
 
 mod alter_table;
+mod bound;
 mod column;
 mod constraint;
 mod create_table;
+mod ddl_trigger;
 mod drop;
+mod event;
 mod guard;
 mod index;
 mod key;
@@ -22,6 +25,7 @@ mod reference;
 mod schema;
 mod sequence;
 mod statistics;
+mod transfer;
 mod truncate;
 mod user_type;
 
@@ -34,14 +38,19 @@ use extentdb_connection::connection::Connection;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::message::Message;
 use extentdb_connection::output::StatementCode;
+use extentdb_connection::run_trigger::{begin_own, end_own};
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
 
+use event::Told;
 use guard::Guarded;
 use problem::{Defined, Problem};
+use transfer::Transfer;
+
+pub use bound::{Binding, Bound, bind};
 
 /// Syntax of a statement that defines something.
-trait Define: Guarded + Send + Sync {
+trait Define: Guarded + Told + Send + Sync {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined;
 
     /// What clients are told that it was.
@@ -65,6 +74,7 @@ struct Definition<S> {
     syntax: S,
     text: Arc<str>,
     start: usize,
+    end: usize,
     line: u32,
 }
 
@@ -85,9 +95,12 @@ pub fn compile(script: &Script, statement: &Statement) -> Option<Box<dyn Step>> 
         StatementKind::CreateType(create) => step(script, statement, (**create).clone()),
         StatementKind::Sequence(sequence) => step(script, statement, (**sequence).clone()),
         StatementKind::CreateSynonym(create) => step(script, statement, (**create).clone()),
+        StatementKind::CreateDefault(create) => step(script, statement, (**create).clone()),
+        StatementKind::CreateRule(create) => step(script, statement, (**create).clone()),
         StatementKind::Permission(permission) => step(script, statement, (**permission).clone()),
         StatementKind::AlterAuthorization(alter) => step(script, statement, (**alter).clone()),
         StatementKind::DropObjects(drop) => return drop_objects(script, statement, drop),
+        StatementKind::Admin(admin) => step(script, statement, Transfer::of(admin)?),
         _ => return None,
     })
 }
@@ -107,8 +120,10 @@ fn drop_objects(
         | DropClass::Type
         | DropClass::Sequence
         | DropClass::Synonym
-        | DropClass::Statistics => Some(step(script, statement, drop.clone())),
-        DropClass::Aggregate | DropClass::Database | DropClass::Default | DropClass::Rule => None,
+        | DropClass::Statistics
+        | DropClass::Default
+        | DropClass::Rule => Some(step(script, statement, drop.clone())),
+        DropClass::Aggregate | DropClass::Database => None,
     }
 }
 
@@ -136,8 +151,20 @@ fn step<S: Define + 'static>(script: &Script, statement: &Statement, syntax: S) 
         syntax,
         text: script.text.clone(),
         start: statement.span.start as usize,
+        end: statement.span.end as usize,
         line: statement.span.line,
     })
+}
+
+impl<S: Define> Definition<S> {
+    fn define(&self, ddl: &mut Ddl<'_, '_>, frame: &Frame) -> Result<(), Stop> {
+        self.syntax.define(ddl).map_err(|problem| ddl.raised(problem, frame))
+    }
+
+    /// The statement as it was written.
+    fn source(&self) -> &str {
+        self.text.get(self.start..self.end).unwrap_or_default()
+    }
 }
 
 impl<S: Define> Step for Definition<S> {
@@ -148,8 +175,17 @@ impl<S: Define> Step for Definition<S> {
         run.connection.begin_implicit(run.output)?;
         let mut ddl = Ddl { run, text: &self.text, start: self.start, line: self.line };
         ddl.permit(&self.syntax)?;
-        if let Err(problem) = self.syntax.define(&mut ddl) {
-            return Err(ddl.raised(problem, frame));
+        let events = self.syntax.events(&mut ddl)?;
+        let fired = event::fired_by(ddl.run, events)?;
+        if fired.is_empty() {
+            self.define(&mut ddl, frame)?;
+        } else {
+            let own = begin_own(ddl.run);
+            let mut done = self.define(&mut ddl, frame);
+            if done.is_ok() {
+                done = event::fire(ddl.run, frame, &fired, self.source());
+            }
+            end_own(run, own, done.map(|()| 0))?;
         }
         run.done(frame.scope, self.syntax.code(), None, false)?;
         Ok(RowCount::Rows(0))

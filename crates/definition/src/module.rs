@@ -59,7 +59,7 @@ impl Define for DefineModule {
 impl Define for SwitchTrigger {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         let TriggerTarget::Object(table) = &self.target else {
-            return Err(Cause::not_supported("DDL triggers").into());
+            return ddl.switch_database_triggers(self);
         };
         if let Some(view) = ddl.view_of_trigger(table)? {
             return ddl.switch_view_triggers(&view, &self.names, self.is_enabled);
@@ -128,6 +128,8 @@ fn code_of(kind: ModuleKind) -> &'static str {
         ModuleKind::ScalarFunction => "FN",
         ModuleKind::InlineFunction => "IF",
         ModuleKind::TableFunction => "TF",
+        ModuleKind::Default => "D",
+        ModuleKind::Rule => "R",
     }
 }
 
@@ -396,7 +398,7 @@ impl Ddl<'_, '_> {
     }
 
     /// What a module keeps of the options of the session.
-    fn module_settings(&mut self) -> ModuleSettings {
+    pub(super) fn module_settings(&mut self) -> ModuleSettings {
         let options = &self.connection().options;
         ModuleSettings {
             ansi_nulls: options.ansi_nulls,
@@ -431,7 +433,7 @@ impl Ddl<'_, '_> {
 
     fn define_trigger(&mut self, verb: DefinitionVerb, trigger: &Trigger, text: &str) -> Defined {
         let TriggerTarget::Object(table) = &trigger.target else {
-            return Err(Cause::not_supported("DDL triggers and logon triggers").into());
+            return self.define_database_trigger(verb, trigger, text);
         };
         if let Some(view) = self.view_of_trigger(table)? {
             return self.define_view_trigger(verb, trigger, &view, text);

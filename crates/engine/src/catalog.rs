@@ -1,6 +1,7 @@
 //! The cached catalog: system tables, user tables and their indexes as they are in memory.
 
 pub(crate) mod address;
+pub(crate) mod bound;
 pub(crate) mod cache;
 pub(crate) mod changes;
 pub(crate) mod column;
@@ -26,6 +27,7 @@ pub(crate) mod tables;
 pub(crate) mod units;
 
 pub(crate) use address::Address;
+pub(crate) use bound::{BoundRule, body_of};
 pub(crate) use cache::CatalogCache;
 pub(crate) use column::{ColumnDefault, TableColumn};
 pub(crate) use constraint::{Check, Constraints, Rule};

@@ -3,6 +3,7 @@
 pub(crate) mod add_file;
 pub(crate) mod alter;
 pub(crate) mod alter_column;
+pub(crate) mod bound;
 pub(crate) mod constraint;
 pub(crate) mod defaults;
 pub(crate) mod disable;
@@ -23,6 +24,7 @@ pub(crate) mod spec;
 pub(crate) mod statistics;
 pub(crate) mod synonym;
 pub(crate) mod table;
+pub(crate) mod transfer;
 pub(crate) mod trigger;
 pub(crate) mod trust;
 pub(crate) mod user_type;

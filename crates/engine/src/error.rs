@@ -366,6 +366,14 @@ pub enum Error {
         /// CHECK or FOREIGN KEY.
         kind: &'static str,
     },
+    /// A value that the rule of its column does not allow. Message 513.
+    #[error("table {table}: the statement conflicted with the rule of column {column}")]
+    Rule {
+        /// The table whose row was to change.
+        table: String,
+        /// Name of the column.
+        column: String,
+    },
     /// A schema or type that is dropped and that something else still has. Message 3729 or 3732.
     #[error("{name} is referenced by {by}")]
     ReferencedBy {

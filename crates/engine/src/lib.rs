@@ -32,6 +32,7 @@ pub use database::sessions::SessionHandle;
 pub use database::spec::Paths;
 pub use database::spec::{DataFileSpec, DatabaseSpec, LogFileSpec};
 pub use ddl::alter_column::ColumnType;
+pub use ddl::bound::BoundObject;
 pub use ddl::constraint::ForeignKeySpec;
 pub use ddl::filegroup::FilegroupChange;
 pub use ddl::index::IndexSpec;

@@ -22,6 +22,7 @@ fn user(name: &str, sid: u8) -> PrincipalSpec {
         sid: vec![sid; 16],
         default_schema: Some("dbo".to_owned()),
         owner: None,
+        password: None,
     }
 }
 

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | CREATE USER, DROP USER | sp_adduser, sp_grantdbaccess, sp_dropuser, sp_revokedbaccess |
 //! | CREATE ROLE, DROP ROLE | sp_addrole, sp_droprole |
+//! | CREATE, ALTER, DROP APPLICATION ROLE | sp_addapprole, sp_approlepassword, sp_dropapprole |
 //! | ALTER ROLE … MEMBER | sp_addrolemember, sp_droprolemember |
 
+pub(crate) mod app_role;
 pub(crate) mod role;
 pub(crate) mod server_role;
 pub(crate) mod user;
@@ -20,8 +22,9 @@ use extentdb_engine::model::Permission;
 
 /// dbo, guest, INFORMATION_SCHEMA and sys.
 pub(crate) const SYSTEM_USERS: std::ops::RangeInclusive<i32> = 1..=4;
-/// Begins the security identifiers of users without login, and of roles.
+/// Begins the security identifiers of users without login, of application roles, and of roles.
 const WITHOUT_LOGIN: [u8; 12] = [1, 5, 0, 0, 0, 0, 0, 9, 3, 0, 0, 0];
+const OF_APPLICATION: [u8; 12] = [1, 5, 0, 0, 0, 0, 0, 9, 2, 0, 0, 0];
 const OF_ROLE: [u8; 12] = [1, 5, 0, 0, 0, 0, 0, 9, 4, 0, 0, 0];
 
 /// A message of principals.

@@ -8,6 +8,7 @@
 //! | sp_adduser, sp_addrole, sp_addrolemember … | `principal.rs` |
 //! | sp_rename | `rename.rs` |
 //! | sp_addextendedproperty … | `extended_property.rs` |
+//! | sp_bindefault, sp_bindrule, sp_unbindefault, sp_unbindrule | `bind.rs` |
 //! | sp_getapplock, sp_releaseapplock | `app_lock.rs` |
 //! | sp_describe_undeclared_parameters | `undeclared.rs` |
 //! | sp_set_session_context | `session_context.rs` |
@@ -22,12 +23,13 @@
 
 mod absent;
 mod app_lock;
+mod bind;
 mod catalog;
 mod cursor;
 mod describe;
 mod execute_sql;
 mod extended_property;
-mod given;
+pub(crate) mod given;
 mod help_text;
 mod parameters;
 mod prepare;
@@ -39,6 +41,7 @@ mod table_parameter;
 mod undeclared;
 
 use extentdb_base::sync::Arc;
+use extentdb_definition::Bound;
 use extentdb_types::{Datum, SqlType};
 
 use crate::principal::not_permitted;
@@ -213,6 +216,10 @@ pub(crate) fn run(
             verify_definer(run)?;
             rename::run(run, arguments)
         }
+        Some("sp_bindefault") => bind::run(run, arguments, Bound::Default, bind::Action::Bind),
+        Some("sp_bindrule") => bind::run(run, arguments, Bound::Rule, bind::Action::Bind),
+        Some("sp_unbindefault") => bind::run(run, arguments, Bound::Default, bind::Action::Unbind),
+        Some("sp_unbindrule") => bind::run(run, arguments, Bound::Rule, bind::Action::Unbind),
         Some("sp_getapplock") => app_lock::get(run, arguments),
         Some("sp_releaseapplock") => app_lock::release(run, arguments),
         Some("sp_set_session_context") => session_context::run(run, arguments),

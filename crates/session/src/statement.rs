@@ -50,8 +50,11 @@ pub(crate) struct Context<'c> {
 impl Context<'_> {
     /// The statement is refused.
     pub(crate) fn refused(&self) -> Cause {
-        let text = self.script.source(self.statement.span);
-        Cause::StatementNotSupported { name: name::of(text) }
+        let name = match &self.statement.kind {
+            StatementKind::Admin(admin) => admin.head.to_owned(),
+            _ => name::of(self.script.source(self.statement.span)),
+        };
+        Cause::StatementNotSupported { name }
     }
 }
 

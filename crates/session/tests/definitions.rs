@@ -35,6 +35,9 @@ scripts! {
     types_and_synonyms
     statistics
     sequences
+    defaults_and_rules
+    database_triggers
+    transfer
     rename
     model
 }

@@ -42,6 +42,7 @@ scripts! {
     procedures
     catalog_functions
     catalog_procedures
+    principal_procedures
     identity
     locked_rows
     triggers_fire

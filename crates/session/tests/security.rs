@@ -76,4 +76,6 @@ scripts! {
     impersonation
     server_level
     catalog
+    application_roles
+    visible_principals
 }

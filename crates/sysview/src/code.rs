@@ -187,6 +187,13 @@ pub fn permissions_of(class: &str) -> Vec<(&'static str, &'static str)> {
     permissions().filter(|own| own.0 == class).map(|own| (own.1, own.2)).collect()
 }
 
+/// The classes of securables that have permissions.
+pub(crate) fn classes_of_permissions() -> Vec<&'static str> {
+    let mut classes: Vec<&str> = permissions().map(|own| own.0).collect();
+    classes.dedup();
+    classes
+}
+
 /// The codes of all permissions of a class of securables.
 #[must_use]
 pub fn permission_codes(class: &str) -> Vec<&'static str> {

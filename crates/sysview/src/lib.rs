@@ -9,6 +9,7 @@ mod base;
 mod code;
 mod columns;
 mod content;
+mod ddl_event;
 mod error;
 mod facts;
 mod feature;
@@ -22,6 +23,7 @@ mod view;
 
 pub use code::{is_permission, permission_code, permission_codes, permissions_of};
 pub use content::Content;
+pub use ddl_event::{DdlEvent, ddl_event};
 pub use error::Error;
 pub use facts::{
     ConnectionFacts, Facts, LoginFacts, NoFacts, RequestFacts, ServerFacts, SessionFacts,

@@ -26,6 +26,8 @@ pub struct Source<'s> {
     hidden: BTreeSet<i32>,
     /// Modules whose texts the reader does not see.
     hidden_texts: BTreeSet<i32>,
+    /// Users and roles that the reader does not see.
+    hidden_principals: BTreeSet<i32>,
     /// The login that the reader sees beside sa; `None` for all.
     only_login: Option<i32>,
     /// The session that the reader sees; `None` for all.
@@ -51,6 +53,7 @@ impl<'s> Source<'s> {
             name,
             hidden: BTreeSet::new(),
             hidden_texts: BTreeSet::new(),
+            hidden_principals: BTreeSet::new(),
             only_login: None,
             only_session: None,
         }
@@ -71,6 +74,17 @@ impl<'s> Source<'s> {
         only_login: Option<i32>,
     ) -> Source<'s> {
         Source { hidden, hidden_texts, only_login, ..self }
+    }
+
+    /// Without these users and roles.
+    #[must_use]
+    pub fn without_principals(self, hidden_principals: BTreeSet<i32>) -> Source<'s> {
+        Source { hidden_principals, ..self }
+    }
+
+    /// Does the reader see a user or role?
+    pub(crate) fn sees_principal(&self, id: i32) -> bool {
+        !self.hidden_principals.contains(&id)
     }
 
     /// With one session alone; `None` for all.

@@ -178,6 +178,7 @@ pub(crate) type Call = fn(&Source<'_>, &[Datum<'_>], &mut Rows) -> Result<(), Er
 
 /// Functions of schema sys that return tables, by name.
 const FUNCTIONS: &[(&str, Call)] = &[
+    ("fn_builtin_permissions", function::builtin::permissions),
     ("fn_helpcollations", function::collation::all),
     ("fn_listextendedproperty", function::property::list),
 ];

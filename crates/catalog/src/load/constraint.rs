@@ -16,15 +16,20 @@ pub(super) fn sort(object: &Object, texts: &Texts, catalog: &mut Catalog) {
         column_id: object.int_prop,
         definition: texts.of_object(object.id),
     };
+    let module = || Module { object: object.clone(), text: texts.of_object(object.id) };
     match object.kind.code() {
-        "D" => catalog.defaults.push(constraint()),
+        "D" => {
+            catalog.defaults.push(constraint());
+            // One that is an object by itself has a text of its own, as a module has.
+            if object.parent.0 == 0 && object.id.0 > 0 {
+                catalog.modules.push(module());
+            }
+        }
         "C" => catalog.checks.push(constraint()),
         // From 2012 on the system's own procedures and views are listed, without text, under
         // negative ids.
         "V" | "P" | "FN" | "IF" | "TF" | "TR" | "R" if object.id.0 > 0 => {
-            catalog
-                .modules
-                .push(Module { object: object.clone(), text: texts.of_object(object.id) });
+            catalog.modules.push(module());
         }
         _ => {}
     }

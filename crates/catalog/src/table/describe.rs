@@ -128,7 +128,7 @@ pub struct ModuleDefinition<'m> {
     pub id: ObjectId,
     /// Type of the object.
     pub kind: ObjectType,
-    /// Schema that the module belongs to.
+    /// Schema that the module belongs to; 0 for a trigger of the database.
     pub schema_id: i32,
     /// Table of a trigger; 0 for other modules.
     pub parent: ObjectId,
@@ -268,14 +268,19 @@ fn object_row(
     created: StoredTime,
 ) -> RowValues {
     let mut row = RowValues::new();
+    let (name_class, parent_class) = if schema_id == 0 {
+        (NAMES_OF_DATABASE, OF_DATABASE)
+    } else {
+        (NAMES_OF_SCHEMA, OF_OBJECT)
+    };
     row.int(id.0)
         .ntext(name)
         .int(schema_id)
-        .tinyint(0)
+        .tinyint(name_class)
         .int(status)
         .raw(kind)
         .int(parent.0)
-        .tinyint(1);
+        .tinyint(parent_class);
     row.int(int_prop).datetime(created.days, created.ticks).datetime(created.days, created.ticks);
     row
 }
@@ -464,6 +469,14 @@ const TEXT: u8 = 1;
 const FILTER_TEXT: u8 = 7;
 /// `sysxprops.class` of objects and columns.
 const OBJECT_CLASS: u8 = 1;
+
+/// `sysschobjs.nsclass`: whose names an object's is one of. Names of triggers of the database are
+/// among themselves; the number of their class is chosen, no file of the product with one was seen.
+const NAMES_OF_SCHEMA: u8 = 0;
+const NAMES_OF_DATABASE: u8 = 20;
+/// `sysschobjs.pclass`: what an object belongs to (`sys.triggers.parent_class`).
+const OF_DATABASE: u8 = 0;
+const OF_OBJECT: u8 = 1;
 
 /// Text in single bytes, which the variant value 2 says; with other letters than those of ASCII in
 /// UTF-16, which 0 says.

@@ -5,6 +5,7 @@ use extentdb_types::{Datum, Guid};
 
 use super::catalog::{database_info, number, text};
 use super::{Definition, Kind};
+use crate::connection::Connection;
 use crate::format_message::{self, Substitution};
 use crate::frame::Values;
 use extentdb_base::sync::Arc;
@@ -40,7 +41,7 @@ fn db_id(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
 fn login_name(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
     let server = &at.connection.server;
     let found = match arguments.first() {
-        None => return nchar(&acting_name(at)),
+        None => return nchar(&at.connection.acting_name()),
         Some(Datum::Binary(sid)) if **sid == SA_SID => return nchar(SA),
         Some(Datum::Int(1)) => return nchar(SA),
         Some(Datum::Binary(sid)) => LoginToken::of_sid(server, sid),
@@ -53,16 +54,19 @@ fn login_name(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
     found.map_or(Datum::Null, |login| nchar(&login.name))
 }
 
-/// The login that the session acts as; of a user without one, its identifier.
-fn acting_name(at: Values<'_>) -> String {
-    match at.connection.identity() {
-        Identity::Login(login) => login.name.clone(),
-        Identity::User { login: Some(login), .. } => login.name.clone(),
-        Identity::User { user, .. } => {
-            let rights = at.connection.rights(at.connection.session.database()).ok();
-            let model = rights.as_ref().map(|rights| rights.model());
-            let sid = model.and_then(|model| model.principal_by_id(user).map(|it| it.sid.clone()));
-            sid.map(|sid| sid_text(&sid)).unwrap_or_default()
+impl Connection {
+    /// Name of the login that the session acts as; of a user without one, its identifier.
+    pub fn acting_name(&self) -> String {
+        match self.identity() {
+            Identity::Login(login) => login.name.clone(),
+            Identity::User { login: Some(login), .. } => login.name.clone(),
+            Identity::User { user, .. } => {
+                let rights = self.rights(self.session.database()).ok();
+                let model = rights.as_ref().map(|rights| rights.model());
+                let sid =
+                    model.and_then(|model| model.principal_by_id(user).map(|it| it.sid.clone()));
+                sid.map(|sid| sid_text(&sid)).unwrap_or_default()
+            }
         }
     }
 }
@@ -113,6 +117,16 @@ fn new_id(at: Values<'_>) -> Datum<'static> {
     Datum::Guid(Guid(bytes))
 }
 
+/// A number from 0 up to 1.
+fn random_number(at: Values<'_>) -> Datum<'static> {
+    /// Bits that a float has exactly.
+    const BITS: u32 = f64::MANTISSA_DIGITS;
+    let mut bytes = [0; 8];
+    at.connection.server.hooks.random(&mut bytes);
+    let number = u64::from_le_bytes(bytes) >> (u64::BITS - BITS);
+    Datum::Float(number as f64 / (1u64 << BITS) as f64)
+}
+
 fn format_message(arguments: &[Datum<'static>]) -> Datum<'static> {
     let Some(template) = text(arguments, 0) else { return Datum::Null };
     let rest = arguments.get(1..).unwrap_or_default();
@@ -138,7 +152,7 @@ pub(super) static TABLE: &[Definition] = &[
     Definition::new("suser_name", Kind::Name, |at, it| Ok(login_name(at, it)))
         .nullable()
         .of_optional(&[Kind::Int]),
-    Definition::new("system_user", Kind::Name, |at, _| Ok(nchar(&acting_name(at)))),
+    Definition::new("system_user", Kind::Name, |at, _| Ok(nchar(&at.connection.acting_name()))),
     Definition::new("original_login", Kind::Name, |at, _| Ok(nchar(&at.connection.client.login))),
     Definition::new("suser_sid", Kind::Binary(85), |at, it| {
         let login = login_of(at, it);
@@ -173,6 +187,7 @@ pub(super) static TABLE: &[Definition] = &[
         .of_optional(&[Kind::Name]),
     Definition::new("context_info", Kind::Binary(128), |at, _| Ok(context_info(at))).nullable(),
     Definition::new("newid", Kind::Guid, |at, _| Ok(new_id(at))).nullable(),
+    Definition::new("rand", Kind::Float, |at, _| Ok(random_number(at))).nullable(),
     Definition::new("session_context", Kind::Variant, |at, it| {
         Ok(text(it, 0).map_or(Datum::Null, |key| at.connection.context.value(&key)))
     })
@@ -206,6 +221,12 @@ pub(super) static TABLE: &[Definition] = &[
     Definition::new("columns_updated", Kind::Binary(128), |at, _| {
         let bits = at.frame.trigger.as_ref().map(|trigger| trigger.updated_bits().to_vec());
         Ok(bits.map_or(Datum::Null, |bits| Datum::Binary(bits.into())))
+    })
+    .nullable(),
+    Definition::new("eventdata", Kind::Xml, |at, _| {
+        let event = at.frame.trigger.as_ref().and_then(|trigger| trigger.event());
+        let bytes = event.and_then(|event| extentdb_types::xml::encode_text(event).ok());
+        Ok(bytes.map_or(Datum::Null, |bytes| Datum::Xml(bytes.into())))
     })
     .nullable(),
     Definition::new("formatmessage", Kind::Text(2_048), |_, it| Ok(format_message(it)))

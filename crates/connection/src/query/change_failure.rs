@@ -30,6 +30,16 @@ pub(super) fn cause_of(error: &Error, change: &Change, connection: &Connection) 
                  The duplicate key value is ({key})."
             ),
         ),
+        Error::Rule { column, .. } => failed(
+            513,
+            16,
+            format!(
+                "A column insert or update conflicts with a rule imposed by a previous CREATE \
+                 RULE statement. The statement was terminated. The conflict occurred in database \
+                 '{}', table '{name}', column '{column}'.",
+                change.stored.database.name()
+            ),
+        ),
         Error::Constraint { table, name, kind } => {
             let text = change
                 .stored

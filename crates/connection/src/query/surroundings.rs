@@ -196,7 +196,7 @@ impl Surroundings for QuerySurroundings<'_> {
     fn function(&mut self, name: &str, arguments: usize) -> Bound<Option<SessionFunction>> {
         let found = match name.starts_with("@@") {
             true => function::global(name),
-            false => function::named(name),
+            false => function::called(name, arguments),
         };
         let Some(definition) = found else { return Ok(None) };
         definition.verify_count(arguments).map_err(|cause| refused(cause, Span::default()))?;

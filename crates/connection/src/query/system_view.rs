@@ -13,6 +13,7 @@ use crate::cause::Cause;
 use crate::connection::Connection;
 use crate::facts::ServerView;
 use crate::query::my_permissions::MyPermissions;
+use crate::query::spt_values;
 use crate::security::Hidden;
 use crate::server::Server;
 
@@ -81,14 +82,20 @@ impl Connection {
     }
 }
 
+/// Without what the one who reads does not see.
+fn as_seen<'s>(source: Source<'s>, hidden: &Hidden) -> Source<'s> {
+    let Hidden { objects, texts, principals, logins, session } = hidden.clone();
+    let source = source.without(objects, texts, logins).only_session(session);
+    source.without_principals(principals)
+}
+
 impl CallProvider for SystemRows {
     fn rows(&self, arguments: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, String> {
         let model = self.database.model().map_err(|error| error.to_string())?;
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
-        let Hidden { objects, texts, logins, session } = self.reader.hidden.clone();
-        let source = source.without(objects, texts, logins).only_session(session);
+        let source = as_seen(source, &self.reader.hidden);
         self.view.call(&source, arguments).map_err(|error| error.to_string())
     }
 }
@@ -99,8 +106,7 @@ impl RowProvider for SystemRows {
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
-        let Hidden { objects, texts, logins, session } = self.reader.hidden.clone();
-        let source = source.without(objects, texts, logins).only_session(session);
+        let source = as_seen(source, &self.reader.hidden);
         let rows = self.view.rows(&source).map_err(|error| error.to_string())?;
         Ok(Box::new(KeptRows::new(rows, columns)))
     }
@@ -118,6 +124,11 @@ pub fn object(
     reader: Reader,
 ) -> Bound<Option<Object>> {
     let schema = name.schema().map_or("dbo", |schema| &schema.text);
+    let is_numbers = name.name.text.eq_ignore_ascii_case(spt_values::NAME);
+    let is_master = database.locks().database() == extentdb_base::DatabaseId::MASTER;
+    if is_numbers && is_master && schema.eq_ignore_ascii_case("dbo") {
+        return Ok(Some(Object::Rows(spt_values::rows(collation))));
+    }
     let Some(view) = extentdb_sysview::view(schema, &name.name.text) else { return Ok(None) };
     if view.content() == Content::Refused {
         let what = format!("the view {}.{}", view.schema, view.name);

@@ -105,7 +105,8 @@ impl<'c> Collector<'c> {
             Arguments::List(values) => values,
             _ => return Ok(None),
         };
-        let Some(definition) = function::named(&call.name.name.text) else { return Ok(None) };
+        let name = &call.name.name.text;
+        let Some(definition) = function::called(name, values.len()) else { return Ok(None) };
         definition.verify_count(values.len())?;
         let compiler = self.compiler;
         let argument = |(place, expr): (usize, &Expr)| match definition.argument(place) {

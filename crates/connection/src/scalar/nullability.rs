@@ -42,7 +42,11 @@ pub(super) fn of(expr: &Expr, compiler: &Compiler<'_>) -> bool {
 }
 
 fn of_call(call: &FunctionCall, compiler: &Compiler<'_>) -> bool {
-    if let Some(definition) = function::named(&call.name.name.text) {
+    let count = match &call.arguments {
+        Arguments::List(values) => values.len(),
+        _ => 0,
+    };
+    if let Some(definition) = function::called(&call.name.name.text, count) {
         return definition.is_nullable;
     }
     let Arguments::List(values) = &call.arguments else { return true };

@@ -13,7 +13,7 @@ use extentdb_base::DatabaseId;
 use extentdb_base::sync::Arc;
 use extentdb_bind::access::{Access, Allowed};
 use extentdb_engine::Database;
-use extentdb_engine::model::{CatalogModel, Object, ObjectModel, Permission};
+use extentdb_engine::model::{CatalogModel, Object, ObjectModel, Permission, Principal};
 
 use super::permission::role;
 use super::permission::{self, CLASS_DATABASE, CLASS_OBJECT, CLASS_PRINCIPAL, CLASS_SCHEMA, code};
@@ -301,6 +301,17 @@ impl Rights {
         let parent = self.model.object_by_id(object.object.parent);
         let holder = parent.map_or(object, |parent| &**parent);
         [code::VIEW_DEFINITION, code::ALTER].iter().any(|kind| self.has_on_object(holder, kind))
+    }
+
+    /// Is a user or role shown? Those of the system, and the user with its roles, always are.
+    #[must_use]
+    pub fn sees_principal(&self, own: &Principal) -> bool {
+        let is_of_system = matches!(own.id, 0..=4) || role::FIXED.contains(&own.id);
+        is_of_system
+            || self.is(own.id)
+            || [code::VIEW_DEFINITION, code::ALTER, code::CONTROL, code::IMPERSONATE]
+                .iter()
+                .any(|kind| self.has_on_principal(own.id, kind))
     }
 
     /// The owner of an object.

@@ -6,6 +6,7 @@ use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{self, Catalog, Rowset, Unreadable};
 use extentdb_catalog::table::Computed;
 
+use crate::catalog::bound::body_of;
 use crate::catalog::definition::position_of;
 use crate::catalog::{ColumnDefault, Formula, TableColumn, UnreadableColumn};
 
@@ -102,12 +103,15 @@ fn default_of(
 ) -> Option<ColumnDefault> {
     let is_it = |default: &&model::Constraint| default.object.id == column.default_object;
     let default = catalog.defaults.iter().find(is_it).filter(|it| it.object.id.0 != 0)?;
+    let is_own = default.object.parent == table.id;
+    let text = default.definition.as_deref();
+    let text = if is_own { text } else { text.and_then(body_of) };
     Some(ColumnDefault {
         id: default.object.id,
         name: default.object.name.clone(),
-        is_own: default.object.parent == table.id,
+        is_own,
         // A default whose text cannot be read is one that cannot be evaluated.
-        text: default.definition.clone().unwrap_or_default(),
+        text: text.unwrap_or_default().to_owned(),
     })
 }
 

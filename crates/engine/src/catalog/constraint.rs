@@ -18,6 +18,7 @@ use extentdb_base::sync::Arc;
 use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{self, Catalog};
 
+use crate::catalog::bound::{BoundRule, rules_of};
 use crate::catalog::foreign_key::DISABLED;
 use crate::catalog::formula::ContextValues;
 use crate::catalog::{Condition, ForeignKey, TableColumn};
@@ -95,7 +96,10 @@ pub(crate) fn constraints_of(
     catalog: &Catalog,
 ) -> (Constraints, Option<String>) {
     let mut found = Constraints::default();
-    let mut read_only = not_written(table, columns, catalog);
+    let mut read_only = not_written(columns, catalog);
+    let (rules, unread_rule) = rules_of(table, columns, catalog);
+    found.rules = rules;
+    read_only = read_only.or(unread_rule);
     let is_on = |object: &&model::Object| object.status & DISABLED == 0;
     for check in &catalog.checks {
         if check.object.parent != table.id || !is_on(&&check.object) {
@@ -122,19 +126,17 @@ pub(crate) fn constraints_of(
 }
 
 /// What rows of a table have, or depends on them, that is not written here.
-fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog) -> Option<String> {
+fn not_written(columns: &[TableColumn], catalog: &Catalog) -> Option<String> {
     let column = columns.iter().find_map(|column| match &column.formula {
         Some(formula) if formula.computed.persisted => {
             formula.unknown().map(|why| format!("persisted computed column {}: {why}", column.name))
         }
         _ => None,
     });
-    let rule = table.columns.iter().find(|column| column.rule_object.0 != 0);
-    let rule = rule.map(|column| format!("a rule for column {}", column.name));
     let view =
         catalog.tables.values().find(|view| view.kind.code() == "V" && !view.indexes.is_empty());
     let view = view.map(|view| format!("perhaps rows in the indexed view {}", view.name));
-    column.or(rule).or(view)
+    column.or(view)
 }
 
 /// A constraint without an index.
@@ -151,6 +153,8 @@ pub(crate) enum Rule {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Constraints {
     pub(crate) checks: Vec<Arc<Check>>,
+    /// Rules that its columns are bound to.
+    pub(crate) rules: Vec<Arc<BoundRule>>,
     /// Its foreign keys.
     pub(crate) foreign_keys: Vec<Arc<ForeignKey>>,
     /// Those of other tables, and of itself, that name its rows.
@@ -177,13 +181,18 @@ impl Constraints {
         !self.referencing_keys.is_empty() || !self.foreign_keys.is_empty()
     }
 
-    pub(crate) fn verify_checks(
+    /// Verifies a row against its checks, and the values that it did not have before against the
+    /// rules of their columns.
+    pub(crate) fn verify(
         &self,
         table: &str,
         columns: &[TableColumn],
-        row: &[Cell<'_>],
+        (old, row): (&[Cell<'_>], &[Cell<'_>]),
         context: &dyn ContextValues,
     ) -> Result<(), Error> {
+        for rule in self.rules.iter().filter(|rule| rule.is_changed(columns, old, row)) {
+            rule.verify(table, columns, row, context)?;
+        }
         self.checks.iter().try_for_each(|check| check.verify(table, columns, row, context))
     }
 }

@@ -220,6 +220,7 @@ impl Storage {
         };
         self.columns.iter().any(of_formula)
             || self.constraints.checks.iter().any(|check| check.columns().contains(&column))
+            || self.constraints.rules.iter().any(|rule| rule.column == column)
             || self.indexes.iter().any(of_filter)
     }
 

@@ -68,10 +68,19 @@ impl Table {
 
     /// The same table under another name.
     pub(crate) fn renamed(&self, name: &str) -> Table {
+        self.named(self.schema.clone(), name.to_owned())
+    }
+
+    /// The same table in another schema.
+    pub(crate) fn in_schema(&self, schema: &str) -> Table {
+        self.named(schema.to_owned(), self.name.clone())
+    }
+
+    fn named(&self, schema: String, name: String) -> Table {
         Table {
             id: self.id,
-            schema: self.schema.clone(),
-            name: name.to_owned(),
+            schema,
+            name,
             storage: RwLock::new(self.storage()),
             statistics: self.statistics.clone(),
         }

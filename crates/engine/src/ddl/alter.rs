@@ -398,8 +398,13 @@ pub(crate) fn verify_in_no_rule(storage: &Storage, own: &TableColumn) -> Result<
         column.formula.as_ref().is_some_and(|formula| formula.columns().contains(&own.id))
     };
     let computed = storage.columns.iter().find(is_of).map(|column| column.name.clone());
-    let names =
-        [check.map(|check| check.name.clone()), out.or(into).map(|key| key.name.clone()), computed];
+    let rule = constraints.rules.iter().find(|rule| rule.column == own.id);
+    let names = [
+        check.map(|check| check.name.clone()),
+        rule.map(|rule| rule.name.clone()),
+        out.or(into).map(|key| key.name.clone()),
+        computed,
+    ];
     match names.into_iter().flatten().next() {
         Some(object) => Err(Error::Dependent { object, column: own.name.clone() }),
         None => Ok(()),

@@ -199,7 +199,12 @@ impl StatementContext<'_> {
     }
 
     /// Stores the object id of the default of a column.
-    fn name_default(&mut self, table: &Table, column: i32, default: ObjectId) -> Result<(), Error> {
+    pub(crate) fn name_default(
+        &mut self,
+        table: &Table,
+        column: i32,
+        default: ObjectId,
+    ) -> Result<(), Error> {
         let key = [int(table.id().0), smallint(0), int(column)];
         self.change_system_row("syscolpars", &key, &[(COLUMN_DEFAULT, int(default.0))])
     }

@@ -41,6 +41,10 @@ pub enum ModuleKind {
     InlineFunction,
     /// CREATE FUNCTION with a table that it fills.
     TableFunction,
+    /// CREATE DEFAULT: a value for the columns that are bound to it.
+    Default,
+    /// CREATE RULE: a condition for the values of the columns that are bound to it.
+    Rule,
 }
 
 impl ModuleKind {
@@ -51,6 +55,8 @@ impl ModuleKind {
             ModuleKind::ScalarFunction => *b"FN",
             ModuleKind::InlineFunction => *b"IF",
             ModuleKind::TableFunction => *b"TF",
+            ModuleKind::Default => *b"D ",
+            ModuleKind::Rule => *b"R ",
         })
     }
 }
@@ -130,6 +136,8 @@ const MODULES: &[ObjectType] = &[
     ObjectType(*b"FN"),
     ObjectType(*b"IF"),
     ObjectType(*b"TF"),
+    ObjectType(*b"D "),
+    ObjectType(*b"R "),
 ];
 /// Those that are renamed by it.
 pub(crate) const RENAMED: &[ObjectType] = &[
@@ -138,6 +146,8 @@ pub(crate) const RENAMED: &[ObjectType] = &[
     ObjectType(*b"FN"),
     ObjectType(*b"IF"),
     ObjectType(*b"TF"),
+    ObjectType(*b"D "),
+    ObjectType(*b"R "),
     ObjectType(*b"SN"),
     ObjectType(*b"SO"),
 ];

@@ -28,6 +28,7 @@ const PRINCIPAL_CLASS: u8 = 4;
 const ID: usize = 0;
 const NAME: usize = 1;
 const SID: usize = 3;
+const PASSWORD: usize = 4;
 const DEFAULT_SCHEMA: usize = 5;
 const MODIFIED: usize = 8;
 /// Length of `sysprivs.type`.
@@ -38,7 +39,7 @@ const PERMISSION_BYTES: usize = 4;
 pub struct PrincipalSpec {
     /// Name, 1 to 128 UTF-16 units.
     pub name: String,
-    /// `S` user, `R` role.
+    /// `S` user, `R` role, `A` application role.
     pub kind: char,
     /// Security identifier: of a user that of its login.
     pub sid: Vec<u8>,
@@ -46,6 +47,8 @@ pub struct PrincipalSpec {
     pub default_schema: Option<String>,
     /// The owner of a role.
     pub owner: Option<i32>,
+    /// The hash of the password of an application role.
+    pub password: Option<Vec<u8>>,
 }
 
 /// What ALTER USER and ALTER ROLE change.
@@ -57,6 +60,8 @@ pub struct PrincipalChange {
     pub sid: Option<Vec<u8>>,
     /// The schema that names are looked up in first.
     pub default_schema: Option<String>,
+    /// The hash of another password of an application role.
+    pub password: Option<Vec<u8>>,
 }
 
 impl Session {
@@ -72,7 +77,11 @@ impl Session {
             let now = log_time(&*db.options.clock);
             let (days, ticks) = (now.days as i32, now.ticks);
             let mut row = RowValues::new();
-            row.int(id).ntext(&spec.name).raw(&[spec.kind as u8]).raw(&spec.sid).null();
+            row.int(id).ntext(&spec.name).raw(&[spec.kind as u8]).raw(&spec.sid);
+            match &spec.password {
+                Some(password) => row.raw(password),
+                None => row.null(),
+            };
             match &spec.default_schema {
                 Some(schema) => row.ntext(schema),
                 None => row.null(),
@@ -109,6 +118,9 @@ impl Session {
                 }
                 if let Some(sid) = &change.sid {
                     new[SID] = extentdb_catalog::layout::Cell::Bytes(sid.clone().into());
+                }
+                if let Some(password) = &change.password {
+                    new[PASSWORD] = extentdb_catalog::layout::Cell::Bytes(password.clone().into());
                 }
                 if let Some(schema) = &change.default_schema {
                     new[DEFAULT_SCHEMA] = name_cell(schema);

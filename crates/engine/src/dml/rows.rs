@@ -123,14 +123,24 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Refuses a row that a CHECK is false for.
+    /// Refuses a new row that a CHECK or a rule is false for.
     pub(crate) fn verify_checks(&self, of: TableRef<'_>, row: &[Cell<'_>]) -> Result<(), Error> {
+        self.verify_changed(of, &[], row)
+    }
+
+    /// Refuses a row that a CHECK is false for, or a rule of a value that is another than before.
+    fn verify_changed(
+        &self,
+        of: TableRef<'_>,
+        old: &[Cell<'_>],
+        row: &[Cell<'_>],
+    ) -> Result<(), Error> {
         let constraints = &of.storage.constraints;
-        if constraints.checks.is_empty() {
+        if constraints.checks.is_empty() && constraints.rules.is_empty() {
             return Ok(());
         }
         let values = self.session_values();
-        constraints.verify_checks(of.table.name(), &of.storage.columns, row, &values)
+        constraints.verify(of.table.name(), &of.storage.columns, (old, row), &values)
     }
 
     /// Updates a locked row, under all constraints.
@@ -141,7 +151,7 @@ impl StatementContext<'_> {
         old: OldRow<'_>,
         row: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        self.verify_checks(of, row)?;
+        self.verify_changed(of, &old.cells, row)?;
         let at = self.update_row(of, at, &old, row)?;
         of.table.statistics().note_update(&of.storage.columns, &old.cells, row);
         if of.storage.constraints.needs_old_rows() {

@@ -176,6 +176,8 @@ impl Copy<'_> {
             "P" => ModuleKind::Procedure,
             "FN" => ModuleKind::ScalarFunction,
             "IF" => ModuleKind::InlineFunction,
+            "D" => ModuleKind::Default,
+            "R" => ModuleKind::Rule,
             _ => ModuleKind::TableFunction,
         };
         Some(ModuleSpec {

@@ -15,6 +15,7 @@ use super::shards::Shards;
 use super::view::{
     CatalogModel, DBO, ModuleModel, Names, ObjectBody, ObjectModel, SchemaModel, TableModel, folded,
 };
+use crate::catalog::body_of;
 use crate::catalog::sequence::{self, SequenceDefinition};
 
 /// Class of extended properties and permissions of objects and columns.
@@ -149,6 +150,14 @@ fn sequence_of(object: &Object, properties: &[ExtendedProperty]) -> Option<Seque
     SequenceDefinition::of_text(&sequence::property_text(own.value.as_deref()?)?)
 }
 
+/// A default with its expression: one that is an object by itself has a whole statement.
+fn expression_alone(mut default: Constraint) -> Constraint {
+    if default.object.is_bound_to() {
+        default.definition = default.definition.as_deref().and_then(body_of).map(str::to_owned);
+    }
+    default
+}
+
 fn model_of(
     object: Object,
     parts: Parts,
@@ -170,7 +179,8 @@ fn model_of(
             let bound = table
                 .columns
                 .iter()
-                .filter_map(|column| defaults.get(&column.default_object).cloned());
+                .filter_map(|column| defaults.get(&column.default_object).cloned())
+                .map(expression_alone);
             ObjectBody::Table(TableModel {
                 defaults: bound.collect(),
                 columns: table.columns,

@@ -240,7 +240,7 @@ impl Surroundings for FileSurroundings {
     fn function(&mut self, name: &str, arguments: usize) -> Bound<Option<SessionFunction>> {
         let found = match name.starts_with("@@") {
             true => function::global(name),
-            false => function::named(name),
+            false => function::called(name, arguments),
         };
         let Some(definition) = found else { return Ok(None) };
         if clock::value_at(definition.name, std::time::Duration::ZERO).is_none() {

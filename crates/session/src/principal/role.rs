@@ -30,6 +30,7 @@ pub(crate) fn create(run: &mut Run<'_>, name: &str, owner: Option<&str>) -> Resu
         sid: security_id(run, OF_ROLE),
         default_schema: None,
         owner: Some(owner),
+        password: None,
     };
     change(run, |session| session.create_principal(&spec).map(drop_id))
 }

@@ -58,6 +58,7 @@ impl NewUser {
             sid,
             default_schema: Some(self.default_schema.clone().unwrap_or_else(|| "dbo".to_owned())),
             owner: None,
+            password: None,
         };
         change(run, |session| {
             let id = session.create_principal(&spec)?;
@@ -98,7 +99,7 @@ fn verify_sid(rights: &Rights, sid: &[u8], own: i32) -> Result<(), Cause> {
 
 /// A user that is no role, by its name.
 fn user(rights: &Rights, action: &str, name: &str) -> Result<i32, Cause> {
-    let found = rights.model().principal(name).filter(|own| own.kind != "R");
+    let found = rights.model().principal(name).filter(|own| !matches!(&*own.kind, "R" | "A"));
     found.map(|own| own.id).ok_or_else(|| cannot(action, "user", name))
 }
 
@@ -125,13 +126,14 @@ pub(crate) fn alter(run: &mut Run<'_>, name: &str, to: &UserChange) -> Result<()
         name: to.name.clone(),
         sid,
         default_schema: to.default_schema.clone(),
+        password: None,
     };
     change(run, |session| session.alter_principal(id, &to))
 }
 
 pub(crate) fn drop(run: &mut Run<'_>, name: &str, if_exists: bool) -> Result<(), Stop> {
     let rights = begin(run)?;
-    let found = rights.model().principal(name).filter(|own| own.kind != "R");
+    let found = rights.model().principal(name).filter(|own| !matches!(&*own.kind, "R" | "A"));
     let Some(id) = found.map(|own| own.id) else {
         return if if_exists { Ok(()) } else { Err(cannot("drop", "user", name).into()) };
     };

@@ -63,6 +63,7 @@ macro_rules! procedures {
 
 const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_addtype" [] Anything
+    "sp_changeobjectowner" [] Anything
     "sp_column_privileges" [] Anything
     "sp_columns" ["sp_columns_100", "sp_columns_170"] Anything
     "sp_configure" [] Anything
@@ -74,10 +75,22 @@ const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_help" [] Object
     "sp_helpconstraint" [] Object
     "sp_helpdb" [] Anything
+    "sp_helpdbfixedrole" [] Anything
     "sp_helpfile" [] Anything
+    "sp_helpfilegroup" [] Anything
     "sp_helpindex" [] Object
+    "sp_helplogins" [] Anything
+    "sp_helprole" [] Anything
+    "sp_helprolemember" [] Anything
+    "sp_helprotect" [] Anything
+    "sp_helpserver" [] Anything
     "sp_helpsort" [] Anything
+    "sp_helpsrvrole" [] Anything
+    "sp_helpsrvrolemember" [] Anything
+    "sp_helpstats" [] Object
     "sp_helptrigger" [] Object
+    "sp_helpuser" [] Anything
+    "sp_linkedservers" [] Anything
     "sp_lock" [] Anything
     "sp_msforeachdb" [] Anything
     "sp_msforeachtable" [] Anything
@@ -95,9 +108,12 @@ const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_tablecollations_100" ["sp_tablecollations_90"] Anything
     "sp_tables" [] Anything
     "sp_updatestats" [] Anything
+    "sp_validname" [] Anything
     "sp_who" [] Anything
     "sp_who2" [] Anything
+    "xp_instance_regread" [] Anything
     "xp_msver" [] Anything
+    "xp_regread" [] Anything
 };
 
 /// A call of a procedure of the catalog.

@@ -149,6 +149,11 @@ fn owner(connection: &mut Connection, levels: &[Level]) -> Result<Option<Propert
                 Some(plain(OF_FILEGROUP, PRIMARY_FILEGROUP))
             }
             "TYPE" => of_type(&model, "dbo", name),
+            "TRIGGER" => {
+                let mut triggers = model.objects().filter(|it| it.object.is_of_database());
+                let found = triggers.find(|it| it.object.name.eq_ignore_ascii_case(name));
+                found.map(|it| plain(OF_OBJECT, it.object.id.0))
+            }
             other => return Err(refused(other)),
         },
         [(_, schema), (ty, name), rest @ ..] => {

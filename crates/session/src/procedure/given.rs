@@ -8,32 +8,32 @@ use extentdb_connection::variant;
 
 /// The arguments of a call.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
-    pub(super) procedure: &'static str,
-    pub(super) arguments: &'a [Argument],
+pub(crate) struct Given<'a> {
+    pub(crate) procedure: &'static str,
+    pub(crate) arguments: &'a [Argument],
 }
 
 impl<'a> Given<'a> {
     /// The argument of a parameter; `None` when it is left out.
-    pub(super) fn argument(&self, place: usize, name: &str) -> Option<&'a Argument> {
+    pub(crate) fn argument(&self, place: usize, name: &str) -> Option<&'a Argument> {
         let named = self.arguments.iter().find(|it| it.name.eq_ignore_ascii_case(name));
         let placed = self.arguments.get(place).filter(|it| it.name.is_empty());
         named.or(placed).filter(|argument| !argument.is_default)
     }
 
     /// Its position among the arguments.
-    pub(super) fn place(&self, place: usize, name: &str) -> Option<usize> {
+    pub(crate) fn place(&self, place: usize, name: &str) -> Option<usize> {
         let named = self.arguments.iter().position(|it| it.name.eq_ignore_ascii_case(name));
         named.or_else(|| (place < self.arguments.len()).then_some(place))
     }
 
     /// It as text; `None` for NULL.
-    pub(super) fn text(&self, place: usize, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, place: usize, name: &str) -> Option<String> {
         variant::text(&self.argument(place, name)?.value)
     }
 
     /// It as a whole number.
-    pub(super) fn number(&self, place: usize, name: &str) -> Option<i64> {
+    pub(crate) fn number(&self, place: usize, name: &str) -> Option<i64> {
         let value = &self.argument(place, name)?.value;
         if let Datum::Binary(bytes) = value {
             // As 0x10 is one.
@@ -45,7 +45,7 @@ impl<'a> Given<'a> {
     }
 
     /// The cause when a parameter has no value.
-    pub(super) fn missing(&self, parameter: &str) -> Cause {
+    pub(crate) fn missing(&self, parameter: &str) -> Cause {
         Cause::MissingParameter {
             procedure: self.procedure.to_owned(),
             parameter: parameter.to_owned(),

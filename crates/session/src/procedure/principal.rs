@@ -8,10 +8,13 @@
 //! | sp_addrolemember, sp_droprolemember | ALTER ROLE … MEMBER |
 //! | sp_addsrvrolemember, sp_dropsrvrolemember | ALTER SERVER ROLE … MEMBER |
 //! | sp_addlogin, sp_droplogin, sp_password, sp_defaultdb | CREATE, DROP, ALTER LOGIN |
+//! | sp_addapprole, sp_approlepassword, sp_dropapprole | CREATE, ALTER, DROP APPLICATION ROLE |
+//! | sp_setapprole, sp_unsetapprole | EXECUTE AS, REVERT: the password says who |
 //! | sp_changedbowner | ALTER AUTHORIZATION ON DATABASE |
 
 use super::given::Given;
 use super::{Caller, Finished, nested};
+use crate::principal::app_role::{self, AppRoleChange};
 use crate::principal::role::{self, Membership};
 use crate::principal::server_role;
 use crate::principal::user::{self, NewUser, UserLogin};
@@ -34,9 +37,14 @@ pub(super) enum Action {
     Password,
     DefaultDatabase,
     ChangeOwner,
+    AddAppRole,
+    AppRolePassword,
+    DropAppRole,
+    SetAppRole,
+    UnsetAppRole,
 }
 
-const TABLE: [(&str, Action); 16] = [
+const TABLE: [(&str, Action); 21] = [
     ("sp_adduser", Action::AddUser),
     ("sp_grantdbaccess", Action::AddUser),
     ("sp_dropuser", Action::DropUser),
@@ -53,6 +61,11 @@ const TABLE: [(&str, Action); 16] = [
     ("sp_defaultdb", Action::DefaultDatabase),
     ("sp_changedbowner", Action::ChangeOwner),
     ("sp_dropalias", Action::DropUser),
+    ("sp_addapprole", Action::AddAppRole),
+    ("sp_approlepassword", Action::AppRolePassword),
+    ("sp_dropapprole", Action::DropAppRole),
+    ("sp_setapprole", Action::SetAppRole),
+    ("sp_unsetapprole", Action::UnsetAppRole),
 ];
 
 /// The procedure of a name.
@@ -131,6 +144,19 @@ pub(super) fn run(
                 ),
             )?;
         }
+        Action::AddAppRole | Action::AppRolePassword => {
+            let name = required(0, "@rolename")?;
+            let parameter = if action == Action::AddAppRole { "@password" } else { "@newpwd" };
+            let password = Some(required(1, parameter)?);
+            let to = AppRoleChange { password, ..AppRoleChange::default() };
+            match action {
+                Action::AddAppRole => app_role::create(run, &name, &to)?,
+                _ => app_role::alter(run, &name, &to)?,
+            }
+        }
+        Action::DropAppRole => app_role::drop(run, &required(0, "@rolename")?)?,
+        Action::SetAppRole => return app_role::set(run, given),
+        Action::UnsetAppRole => app_role::unset(run, given)?,
         Action::ChangeOwner => {
             let login = required(0, "@loginame")?;
             let database = run.connection.database.clone();

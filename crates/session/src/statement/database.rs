@@ -31,8 +31,16 @@ pub(super) fn admin(context: &Context<'_>, admin: &AdminStatement) -> Compiled {
         ("ALTER DATABASE SCOPED CONFIGURATION", _) => Ok(Box::new(Hint)),
         ("CREATE LOGIN" | "ALTER LOGIN" | "DROP LOGIN", Some(name)) => login::compile(admin, name),
         (
-            "CREATE USER" | "ALTER USER" | "DROP USER" | "CREATE ROLE" | "ALTER ROLE" | "DROP ROLE"
-            | "ALTER SERVER ROLE",
+            "CREATE USER"
+            | "ALTER USER"
+            | "DROP USER"
+            | "CREATE ROLE"
+            | "ALTER ROLE"
+            | "DROP ROLE"
+            | "ALTER SERVER ROLE"
+            | "CREATE APPLICATION ROLE"
+            | "ALTER APPLICATION ROLE"
+            | "DROP APPLICATION ROLE",
             _,
         ) => super::principal::compile(admin),
         _ => Err(context.refused()),

@@ -98,7 +98,7 @@ fn may_impersonate_login(run: &Run<'_>, login: i32) -> bool {
 pub(crate) fn user_identity(run: &Run<'_>, name: &str) -> Result<Identity, Cause> {
     let database = run.connection.session.database().clone();
     let rights = run.connection.rights(&database)?;
-    let user = rights.model().principal(name).filter(|own| own.kind != "R");
+    let user = rights.model().principal(name).filter(|own| !matches!(&*own.kind, "R" | "A"));
     let user = user.ok_or_else(|| cannot_execute_as(name))?;
     let may = rights.user == Some(user.id)
         || rights.is(role::OWNER)

@@ -1,8 +1,9 @@
 //! CREATE, ALTER and DROP of users, roles and members of server roles.
 
-use extentdb_tsql::syntax::{AdminStatement, Clause, Part};
+use extentdb_tsql::syntax::{AdminStatement, Clause, Literal, Part};
 
 use super::Compiled;
+use crate::principal::app_role::{self, AppRoleChange};
 use crate::principal::role::{self, Membership};
 use crate::principal::server_role;
 use crate::principal::user::{self, NewUser, UserChange, UserLogin};
@@ -21,6 +22,9 @@ enum PrincipalStep {
     RenameRole { name: String, new: String },
     DropRole { name: String, if_exists: bool },
     Member { role: String, member: String, membership: Membership },
+    CreateAppRole { name: String, to: AppRoleChange },
+    AlterAppRole { name: String, to: AppRoleChange },
+    DropAppRole { name: String },
     ServerMember { role: String, login: String, membership: Membership },
 }
 
@@ -39,6 +43,13 @@ pub(super) fn compile(admin: &AdminStatement) -> Compiled {
         "ALTER ROLE" if clause.has("WITH") => PrincipalStep::RenameRole { name, new: second },
         "ALTER ROLE" => PrincipalStep::Member { role: name, member: second, membership },
         "DROP ROLE" => PrincipalStep::DropRole { name, if_exists },
+        "CREATE APPLICATION ROLE" => {
+            PrincipalStep::CreateAppRole { name, to: app_role_change(clause) }
+        }
+        "ALTER APPLICATION ROLE" => {
+            PrincipalStep::AlterAppRole { name, to: app_role_change(clause) }
+        }
+        "DROP APPLICATION ROLE" => PrincipalStep::DropAppRole { name },
         "ALTER SERVER ROLE" if !clause.has("WITH") => {
             PrincipalStep::ServerMember { role: name, login: second, membership }
         }
@@ -111,6 +122,28 @@ fn user_change(clause: &Clause) -> Result<UserChange, Cause> {
     Ok(to)
 }
 
+fn app_role_change(clause: &Clause) -> AppRoleChange {
+    let mut to = AppRoleChange::default();
+    for option in clause.all("application_role_option") {
+        let name = option.names().next().map(|name| name.text.to_string());
+        if option.has("PASSWORD") {
+            to.password = option.literals().next().and_then(text_of).map(str::to_owned);
+        } else if option.has("DEFAULT_SCHEMA") {
+            to.default_schema = name;
+        } else {
+            to.name = name;
+        }
+    }
+    to
+}
+
+fn text_of(literal: &Literal) -> Option<&str> {
+    match literal {
+        Literal::String(text) => Some(&text.value),
+        _ => None,
+    }
+}
+
 impl Step for PrincipalStep {
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
         match self {
@@ -123,6 +156,9 @@ impl Step for PrincipalStep {
             PrincipalStep::Member { role, member, membership } => {
                 role::set_member(run, role, member, *membership)?;
             }
+            PrincipalStep::CreateAppRole { name, to } => app_role::create(run, name, to)?,
+            PrincipalStep::AlterAppRole { name, to } => app_role::alter(run, name, to)?,
+            PrincipalStep::DropAppRole { name } => app_role::drop(run, name)?,
             PrincipalStep::ServerMember { role, login, membership } => {
                 server_role::set_member(run, role, login, *membership)?;
             }

@@ -1,5 +1,6 @@
 //! Table-valued functions of the system.
 
+pub(super) mod builtin;
 pub(super) mod collation;
 pub(super) mod property;
 

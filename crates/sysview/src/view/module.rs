@@ -9,6 +9,7 @@ use super::type_facets::{Facets, user_type_id};
 use crate::base::{is_disabled, is_ms_shipped, is_output, uses_ansi_nulls, uses_quoted_identifier};
 use crate::code;
 use crate::columns::Columns;
+use crate::ddl_event::{DdlEvent, ddl_event};
 use crate::error::Error;
 use crate::rows::Rows;
 use crate::source::Source;
@@ -105,38 +106,63 @@ const EVENTS: [(u8, &str); 3] = [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")];
 
 /// The events that the text of a trigger names, after AFTER, FOR or INSTEAD OF and before AS.
 pub(crate) fn events_of(text: &str) -> impl Iterator<Item = (u8, &'static str)> {
+    let named = named_events(text);
+    EVENTS.into_iter().filter(move |(_, name)| named.iter().any(|word| word == name))
+}
+
+fn named_events(text: &str) -> Vec<String> {
     let separated = text.replace(',', " ");
     let mut words = separated.split_whitespace().map(str::to_ascii_uppercase);
     let is_trigger = words.any(|word| word == "TRIGGER");
     let fires = |word: &String| matches!(word.as_str(), "AFTER" | "FOR" | "OF");
-    let named: Vec<String> = words
+    words
         .skip_while(|word| !fires(word))
         .skip(1)
         .take_while(|word| is_trigger && !matches!(word.as_str(), "AS" | "WITH" | "NOT"))
-        .collect();
-    EVENTS.into_iter().filter(move |(_, name)| named.iter().any(|word| word == name))
+        .collect()
 }
 
 /// A trigger, and an event that fires it.
-type TriggerEvent = (ObjectId, (u8, &'static str));
+struct TriggerEvent {
+    trigger: ObjectId,
+    number: i32,
+    name: &'static str,
+    /// Of a trigger of the database: the group that it names.
+    group: Option<DdlEvent>,
+}
 
 fn trigger_event_columns() -> Columns<TriggerEvent> {
     Columns::new()
-        .put("object_id", |it: &TriggerEvent| it.0.0.into())
-        .put("type", |it| it.1.0.into())
-        .put("type_desc", |it| it.1.1.into())
+        .put("object_id", |it: &TriggerEvent| it.trigger.0.into())
+        .put("type", |it| it.number.into())
+        .put("type_desc", |it| it.name.into())
+        .put("event_group_type", |it| it.group.and_then(|group| group.number).into())
+        .put("event_group_type_desc", |it| it.group.map(|group| group.name).into())
         .one(&["is_trigger_event"])
-        .null(&["event_group_type", "event_group_type_desc"])
 }
 
-/// Those of triggers on tables whose text can be read.
+/// Those of triggers whose text can be read.
 fn trigger_event_items(source: &Source<'_>) -> Vec<TriggerEvent> {
     let triggers = modules(source).filter(|it| it.object.kind.code() == "TR");
-    let events = triggers.flat_map(|it| {
-        let text = it.module.text.as_deref().unwrap_or_default();
-        events_of(text).map(move |event| (it.object.id, event)).collect::<Vec<_>>()
-    });
-    events.collect()
+    triggers.flat_map(|it| events_of_trigger(&it)).collect()
+}
+
+fn events_of_trigger(it: &ModuleItem<'_>) -> Vec<TriggerEvent> {
+    let text = it.module.text.as_deref().unwrap_or_default();
+    let trigger = it.object.id;
+    if !it.object.is_of_database() {
+        let of_table =
+            |(number, name)| TriggerEvent { trigger, number: i32::from(number), name, group: None };
+        return events_of(text).map(of_table).collect();
+    }
+    let mut events = Vec::new();
+    for named in named_events(text).iter().filter_map(|name| ddl_event(name)) {
+        let group = Some(named).filter(|named| named.is_group());
+        events.extend(named.events().filter_map(|event| {
+            Some(TriggerEvent { trigger, number: event.number?, name: event.name, group })
+        }));
+    }
+    events
 }
 
 /// `sys.trigger_events`.

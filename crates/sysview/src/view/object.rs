@@ -85,8 +85,10 @@ pub(super) fn system_object(view: &View) -> Object {
     }
 }
 
+/// Triggers of the database are in no schema, and not among them.
 fn user_objects<'s>(source: &Source<'s>) -> impl Iterator<Item = &'s Object> {
-    source.objects().into_iter().map(|model| &model.object)
+    let objects = source.objects().into_iter().map(|model| &model.object);
+    objects.filter(|object| !object.is_of_database())
 }
 
 /// `sys.objects`: what the database has, its base tables among it.

@@ -17,7 +17,8 @@ const CONNECT_SQL: &str = "COSQ";
 pub(super) fn permissions<'s>(source: &Source<'s>) -> Vec<&'s Permission> {
     let own = source.objects().into_iter().flat_map(|model| &model.permissions);
     let of_database = source.model.permissions().iter().filter(|it| it.class < CLASS_SERVER);
-    let mut all: Vec<&Permission> = of_database.chain(own).collect();
+    let all = of_database.chain(own).filter(|it| source.sees_principal(it.grantee));
+    let mut all: Vec<&Permission> = all.collect();
     all.sort_by(|a, b| {
         let key = |it: &'s Permission| (it.class, it.id, it.sub_id, it.grantee, &it.kind);
         key(a).cmp(&key(b))

@@ -53,12 +53,15 @@ pub(super) fn of_database(source: &Source<'_>, rows: &mut Rows) -> Result<(), Er
         .zero(&["allow_encrypted_value_modifications"])
         .null(&["default_language_name", "default_language_lcid", "tenant_id"]);
     let item = |own: ListedPrincipal| Item { owner: owners.get(&own.id).copied(), own };
-    rows.add(&columns, principals(source.database)?.into_iter().map(item))
+    let seen = principals(source.database)?.into_iter().filter(|it| source.sees_principal(it.id));
+    rows.add(&columns, seen.map(item))
 }
 
 /// `sys.database_role_members`.
 pub(super) fn role_members(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
-    rows.add(&members(), source.model.role_members().iter().copied())
+    let all = source.model.role_members().iter().copied();
+    let is_seen = |it: &(i32, i32)| source.sees_principal(it.0) && source.sees_principal(it.1);
+    rows.add(&members(), all.filter(is_seen))
 }
 
 fn members() -> Columns<(i32, i32)> {

@@ -26,12 +26,13 @@ use extentdb_tsql::{Options, Span, parse};
 use extentdb_types::{Datum, SqlType};
 
 use super::output::Event;
-use super::trigger::{Loaded, begin_own, end_own, fires_on, run_trigger, trigger_of};
+use super::trigger::fires_on;
 use crate::statement::capture::{Rows, rows_of};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::objects::ResolvedObject;
 use extentdb_connection::query::{self, Prepared};
+use extentdb_connection::run_trigger::{Loaded, begin_own, end_own, run_trigger, trigger_of};
 use extentdb_connection::scalar::converted;
 use extentdb_connection::security::permission::code;
 use extentdb_connection::step::Run;

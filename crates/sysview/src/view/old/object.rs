@@ -60,5 +60,6 @@ fn kind_number(object: &Object) -> u8 {
 /// `sys.sysobjects`: what the database has, as `sys.objects`.
 pub(in crate::view) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
     let own = source.objects().into_iter().map(|model| &model.object);
+    let own = own.filter(|object| !object.is_of_database());
     rows.add(&columns(), own)
 }
