@@ -229,7 +229,7 @@ impl<'s> StatementContext<'s> {
         Ok(())
     }
 
-    /// Locks the tables of which a part is in the filegroup, and then the catalog: whoever holds
+    /// Locks the tables of which a part is in the filegroup, and then the catalog: the holder of
     /// its mutex must not wait for transactions.
     fn lock_tables_of(&mut self, name: &str) -> Result<MutexGuard<'s, ()>, Error> {
         let group = self.known_filegroup(name)?;

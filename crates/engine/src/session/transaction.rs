@@ -3,8 +3,9 @@
 //! A statement that fails is undone up to its start, where the log, the space that it freed and its
 //! changes of the cached catalog are remembered; a savepoint is such a start with a name. A
 //! transaction over several databases has a [`Branch`] in each, which begins with the first
-//! statement there; it commits by two-phase commit ([`two_phase`](super::two_phase)). An undo that needs a page
-//! which cannot be read leaves the database online: see [`suspect`](crate::database::suspect).
+//! statement there; it commits by two-phase commit ([`two_phase`](super::two_phase)). An undo that
+//! needs a page which cannot be read leaves the database online: see
+//! [`suspect`](crate::database::suspect).
 
 use extentdb_base::sync::{Arc, MutexGuard, lock, read};
 use extentdb_base::{Lsn, OwnerId};
