@@ -75,6 +75,9 @@ pub struct DataFile {
     marked: Box<[OnceLock<Box<[AtomicU64]>>]>,
     /// Held while the file grows.
     growing: Mutex<()>,
+    /// Free extents that zeros are being written to, claimed for that. Locked while they are
+    /// claimed and released.
+    zeroing: Mutex<u32>,
     /// From this extent on the file may never have been written. Its size at the opening counts as
     /// written.
     first_unwritten: AtomicU32,
@@ -101,6 +104,7 @@ impl DataFile {
             mixed: MixedExtents::default(),
             marked: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
             growing: Mutex::new(()),
+            zeroing: Mutex::new(0),
             first_unwritten: AtomicU32::new(pages.div_ceil(PAGES_PER_EXTENT)),
         }
     }
@@ -185,9 +189,20 @@ impl DataFile {
         self.pages.load(Ordering::Acquire)
     }
 
-    /// Extents that are free.
+    /// Extents that can be allocated now.
     pub fn free_extents(&self) -> u32 {
         self.free.load(Ordering::Acquire)
+    }
+
+    /// Extents that are free: those that can be allocated now, and those that zeros are being
+    /// written to.
+    pub fn unused_extents(&self) -> u32 {
+        let zeroing = lock(&self.zeroing);
+        self.free_extents() + *zeroing
+    }
+
+    pub(crate) fn zeroing(&self) -> &Mutex<u32> {
+        &self.zeroing
     }
 
     /// Whole extents of the file.

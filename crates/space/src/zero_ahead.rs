@@ -56,11 +56,20 @@ fn zero_some(file: &DataFile, disk: &dyn DiskFile) -> Result<bool, Error> {
     if first >= end || file.free_extents() <= 4 * EXTENTS_AT_ONCE {
         return Ok(false);
     }
-    let taken: Vec<u32> = (first..end).filter(|extent| file.take(*extent)).collect();
+    let taken: Vec<u32> = {
+        let mut zeroing = lock(file.zeroing());
+        let taken: Vec<u32> = (first..end).filter(|extent| file.take(*extent)).collect();
+        *zeroing = taken.len() as u32;
+        taken
+    };
     let written = taken
         .chunk_by(|extent, next| extent + 1 == *next)
         .try_for_each(|run| write_zeros(disk, run));
-    taken.iter().for_each(|extent| file.release(*extent));
+    {
+        let mut zeroing = lock(file.zeroing());
+        taken.iter().for_each(|extent| file.release(*extent));
+        *zeroing = 0;
+    }
     written?;
     file.set_first_unwritten(end);
     Ok(true)
@@ -99,6 +108,28 @@ mod tests {
             let expected = if free.contains(&extent) { 0 } else { 7 };
             assert!(content.iter().all(|byte| *byte == expected), "extent {extent}");
         }
+    }
+
+    #[test]
+    fn extents_that_zeros_are_written_to_count_as_free() {
+        let disk = MemDisk::new();
+        let path = Path::new("data.mdf");
+        disk.put(path, vec![0; 200 * EXTENT_BYTES]);
+        let handle = disk.open(path).unwrap();
+        let file = file(200 * PAGES_PER_EXTENT);
+        (0..200).for_each(|extent| file.release(extent));
+        let count = file.free_extents();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for _ in 0..500 {
+                    file.set_first_unwritten(0);
+                    assert!(zero_some(&file, &*handle).unwrap());
+                }
+            });
+            while !writer.is_finished() {
+                assert_eq!(file.unused_extents(), count);
+            }
+        });
     }
 
     #[test]

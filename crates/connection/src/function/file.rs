@@ -78,7 +78,7 @@ fn space_used(at: Values<'_>, file: i32) -> Datum<'static> {
     let files = at.connection.session.database().space().files();
     let own = files.iter().find(|own| i32::from(own.description().id.0) == file);
     own.map_or(Datum::Null, |own| {
-        let free = own.free_extents().saturating_mul(PAGES_PER_EXTENT);
+        let free = own.unused_extents().saturating_mul(PAGES_PER_EXTENT);
         Datum::Int(i32::try_from(own.pages().saturating_sub(free)).unwrap_or(i32::MAX))
     })
 }

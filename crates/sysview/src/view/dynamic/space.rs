@@ -40,7 +40,7 @@ pub(in crate::view) fn files(source: &Source<'_>, rows: &mut Rows) -> Result<(),
         file: file.id().0,
         group: file.description().group,
         pages: file.pages().into(),
-        free: u64::from(file.free_extents()) * EXTENT,
+        free: u64::from(file.unused_extents()) * EXTENT,
         version_store: if database == DatabaseId::TEMPDB && file.id().0 == 1 {
             versions
         } else {
