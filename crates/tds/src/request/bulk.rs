@@ -32,6 +32,8 @@ pub struct BulkDecoder {
     has_columns: bool,
     is_at_end: bool,
     is_done: bool,
+    /// The DONE of four bytes fewer was seen, which stays in the buffer.
+    is_short: bool,
 }
 
 impl BulkDecoder {
@@ -43,6 +45,7 @@ impl BulkDecoder {
             has_columns: false,
             is_at_end: false,
             is_done: false,
+            is_short: false,
         }
     }
 
@@ -71,6 +74,9 @@ impl BulkDecoder {
 
     /// What comes next; `None` when it has not arrived, or after the end.
     pub fn next_event(&mut self) -> Result<Option<BulkEvent<'_>>, DecodeError> {
+        if self.is_short {
+            return Ok(None);
+        }
         let Some(token) = self.tokens.peek() else { return Ok(self.end_of_message()) };
         let is_expected = match token {
             col_metadata::TOKEN => !self.has_columns,
@@ -83,7 +89,7 @@ impl BulkDecoder {
         }
         let next = match self.tokens.next_token() {
             Err(error) if token == done::DONE_TOKEN && error.cause == SHORT_DONE => {
-                self.is_done = true;
+                (self.is_done, self.is_short) = (true, true);
                 return Ok(Some(BulkEvent::Done));
             }
             next => next?,

@@ -285,6 +285,7 @@ fn a_bulk_load_can_end_with_a_done_of_four_bytes_fewer() {
     assert_eq!(decoder.next_event(), Ok(None), "the rest may follow");
     decoder.end();
     assert_eq!(decoder.next_event(), Ok(Some(BulkEvent::Done)));
+    assert_eq!(decoder.next_event(), Ok(None), "and it is not seen again");
     assert!(decoder.is_done());
 }
 
