@@ -27,7 +27,8 @@ pub fn statements_per_second(
     let barrier = Barrier::new(clients + 1);
     thread::scope(|scope| {
         let work_of = |client: usize| {
-            let (is_over, barrier) = (&is_over, &barrier);
+            let is_over = &is_over;
+            let barrier = &barrier;
             scope.spawn(move || -> Result<u64> {
                 let prepared = server.connect().and_then(|mut session| {
                     session.prepare(work)?;

@@ -47,7 +47,8 @@ pub fn beside(server: &dyn Server, crowd: Crowd, time: Duration) -> Result<Besid
     let Crowd { readers, writers } = crowd;
     let is_over = AtomicBool::new(false);
     let barrier = Barrier::new(readers + writers + 1);
-    let (is_over, barrier) = (&is_over, &barrier);
+    let is_over = &is_over;
+    let barrier = &barrier;
     thread::scope(|scope| {
         let readers: Vec<_> = (0..readers)
             .map(|number| scope.spawn(move || read(server, number, barrier, is_over)))

@@ -34,4 +34,4 @@ pub use program::{Environment, Predicate, Program};
 pub use resolver::{Parameter, Resolver};
 pub use scalar::{Scalar, ScalarTest};
 pub use settings::Settings;
-pub use xml::XmlNodes;
+pub use xml::{XmlNodes, escape as escape_xml};

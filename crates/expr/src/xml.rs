@@ -27,6 +27,7 @@ use extentdb_kernel::operator::codec;
 use extentdb_kernel::operator::row::{self, Call, Cell, Outcome};
 use extentdb_types::{SqlType, xml};
 
+pub use document::escape;
 use document::{Document, ROOT};
 use evaluate::{Evaluator, Item};
 pub(crate) use parser::ParseError;

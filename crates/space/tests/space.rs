@@ -367,7 +367,7 @@ fn pages_that_were_freed_are_the_units_again_after_a_rollback() {
 /// The rollback of a freed page finds the byte of PFS as it left it, whatever others say of a page
 /// that they have still latched.
 #[test]
-fn nobody_changes_the_pfs_byte_of_a_page_that_a_transaction_has_freed() {
+fn the_pfs_byte_of_a_freed_page_is_kept_until_the_transaction_ends() {
     let bench = bench(&[file(1, 800, 64)], false);
     let unit = Arc::new(unit(300));
     let pages = bench.allocate(&unit, 12);

@@ -1,23 +1,16 @@
-//! Columns that are bound to a default or a rule, and triggers of the database: objects by
-//! themselves, in no table.
+//! Columns that are bound to a default or a rule: objects by themselves, in no table.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
-use extentdb_catalog::model::{Object, ObjectType};
 
 use crate::catalog::system_table::{int, smallint};
 use crate::catalog::{BoundRule, ColumnDefault, Storage, Table, body_of};
 use crate::ddl::index::column;
-use crate::ddl::module::{ModuleSettings, NewModule, no_module};
-use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::session::{Session, StatementContext};
+use crate::session::Session;
 
 /// Column of `syscolpars`.
 const COLUMN_RULE: usize = 14;
-const TRIGGER: ObjectType = ObjectType(*b"TR");
-/// What belongs to no schema.
-const NO_SCHEMA: i32 = 0;
 
 /// A default or rule that is an object by itself.
 #[derive(Clone, Debug)]
@@ -96,86 +89,5 @@ impl Session {
             context.store(table, new);
             Ok(())
         })
-    }
-
-    /// Keeps the text of a trigger of the database, which runs after changes of definitions. The
-    /// caller runs it.
-    ///
-    /// # Errors
-    /// The name is taken by another one.
-    pub fn create_database_trigger(
-        &mut self,
-        name: &str,
-        text: &str,
-        settings: ModuleSettings,
-    ) -> Result<(), Error> {
-        self.statement("CREATE TRIGGER", |context| {
-            verify_name("trigger", name)?;
-            context.lock_name(NO_SCHEMA, name)?;
-            let _ddl = lock(&context.db().ddl);
-            context.insert_module(&NewModule {
-                kind: TRIGGER,
-                schema: NO_SCHEMA,
-                parent: ObjectId(0),
-                name,
-                text,
-                columns: &[],
-                parameters: &[],
-                settings,
-            })?;
-            Ok(())
-        })
-    }
-
-    /// Keeps another text of a trigger of the database.
-    ///
-    /// # Errors
-    /// There is none of this name.
-    pub fn alter_database_trigger(
-        &mut self,
-        name: &str,
-        text: &str,
-        settings: ModuleSettings,
-    ) -> Result<(), Error> {
-        self.statement("ALTER TRIGGER", |context| {
-            let id = context.database_trigger(name)?;
-            let _ddl = lock(&context.db().ddl);
-            context.replace_text(id, text, settings)
-        })
-    }
-
-    /// Enables or disables a trigger of the database.
-    ///
-    /// # Errors
-    /// There is none of this name.
-    pub fn switch_database_trigger(&mut self, name: &str, is_enabled: bool) -> Result<(), Error> {
-        self.statement("ALTER TRIGGER", |context| {
-            let id = context.database_trigger(name)?;
-            let _ddl = lock(&context.db().ddl);
-            match is_enabled {
-                true => context.mark_object(id, 0, Object::DISABLED),
-                false => context.mark_object(id, Object::DISABLED, 0),
-            }
-        })
-    }
-
-    /// Drops a trigger of the database.
-    ///
-    /// # Errors
-    /// There is none of this name.
-    pub fn drop_database_trigger(&mut self, name: &str) -> Result<(), Error> {
-        self.statement("DROP TRIGGER", |context| {
-            let id = context.database_trigger(name)?;
-            let _ddl = lock(&context.db().ddl);
-            context.forget_object(id)
-        })
-    }
-}
-
-impl StatementContext<'_> {
-    /// Locks the name of a trigger of the database and finds it.
-    fn database_trigger(&mut self, name: &str) -> Result<ObjectId, Error> {
-        self.lock_name(NO_SCHEMA, name)?;
-        self.db().catalog.object_named(NO_SCHEMA, name)?.ok_or_else(|| no_module(name))
     }
 }

@@ -1,4 +1,4 @@
-//! Triggers of tables: kept as texts, enabled or not.
+//! Triggers of tables, views and the database: kept as texts, enabled or not.
 //!
 //! Rows of a table with an enabled trigger are changed by a caller that runs the trigger, and by no
 //! other ([`Session::set_triggers_run_of`]). Its definition may change, as triggers do not run for
@@ -12,9 +12,11 @@ use crate::catalog::{Storage, Table, Trigger};
 use crate::ddl::module::{ModuleKind, ModuleSettings, NewModule, no_module};
 use crate::error::Error;
 use crate::error::invalid::verify_name;
-use crate::session::Session;
+use crate::session::{Session, StatementContext};
 
 const TRIGGER: ObjectType = ObjectType(*b"TR");
+/// What belongs to no schema.
+const NO_SCHEMA: i32 = 0;
 
 impl Session {
     /// Keeps the text of a trigger. From now on a caller that changes rows of its table runs it.
@@ -124,6 +126,90 @@ impl Session {
             context.store(table, new);
             Ok(())
         })
+    }
+}
+
+/// A trigger of the database: its caller runs it after changes of definitions.
+impl Session {
+    /// Keeps the text of a trigger of the database, which runs after changes of definitions. The
+    /// caller runs it.
+    ///
+    /// # Errors
+    /// The name is taken by another one.
+    pub fn create_database_trigger(
+        &mut self,
+        name: &str,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
+        self.statement("CREATE TRIGGER", |context| {
+            verify_name("trigger", name)?;
+            context.lock_name(NO_SCHEMA, name)?;
+            let _ddl = lock(&context.db().ddl);
+            context.insert_module(&NewModule {
+                kind: TRIGGER,
+                schema: NO_SCHEMA,
+                parent: ObjectId(0),
+                name,
+                text,
+                columns: &[],
+                parameters: &[],
+                settings,
+            })?;
+            Ok(())
+        })
+    }
+
+    /// Keeps another text of a trigger of the database.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn alter_database_trigger(
+        &mut self,
+        name: &str,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
+        self.statement("ALTER TRIGGER", |context| {
+            let id = context.database_trigger(name)?;
+            let _ddl = lock(&context.db().ddl);
+            context.replace_text(id, text, settings)
+        })
+    }
+
+    /// Enables or disables a trigger of the database.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn switch_database_trigger(&mut self, name: &str, is_enabled: bool) -> Result<(), Error> {
+        self.statement("ALTER TRIGGER", |context| {
+            let id = context.database_trigger(name)?;
+            let _ddl = lock(&context.db().ddl);
+            match is_enabled {
+                true => context.mark_object(id, 0, Object::DISABLED),
+                false => context.mark_object(id, Object::DISABLED, 0),
+            }
+        })
+    }
+
+    /// Drops a trigger of the database.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn drop_database_trigger(&mut self, name: &str) -> Result<(), Error> {
+        self.statement("DROP TRIGGER", |context| {
+            let id = context.database_trigger(name)?;
+            let _ddl = lock(&context.db().ddl);
+            context.forget_object(id)
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    /// Locks the name of a trigger of the database and finds it.
+    fn database_trigger(&mut self, name: &str) -> Result<ObjectId, Error> {
+        self.lock_name(NO_SCHEMA, name)?;
+        self.db().catalog.object_named(NO_SCHEMA, name)?.ok_or_else(|| no_module(name))
     }
 }
 

@@ -254,8 +254,8 @@ impl Name {
     }
 }
 
-/// Writes a text of an element or attribute.
-fn escape(text: &str, is_attribute: bool, out: &mut String) {
+/// Appends a text of an element or attribute, what is no text there by its reference.
+pub fn escape(text: &str, is_attribute: bool, out: &mut String) {
     for letter in text.chars() {
         match letter {
             '&' => out.push_str("&amp;"),

@@ -78,7 +78,7 @@ fn plain_bytes<'v>(ty: &SqlType, value: &'v Datum<'_>) -> Option<&'v [u8]> {
         (SqlType::VarBinary { .. }, Datum::Binary(bytes)) => bytes,
         _ => return None,
     };
-    ty.max_bytes().is_none_or(|most| bytes.len() <= most).then_some(bytes)
+    has_room(ty, bytes).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -33,11 +33,9 @@ impl Heap {
         record: &[u8],
         locks: &mut dyn RowLocks,
     ) -> Result<Rid, Error> {
-        let is_row =
-            record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded);
         // The longest row can be forwarded, too: a page has room for its back pointer and a tag
         // beyond the longest row.
-        let row = record.len().saturating_sub(if is_row { 0 } else { BACK_POINTER_BYTES });
+        let row = record.len().saturating_sub(if is_home(record) { 0 } else { BACK_POINTER_BYTES });
         let tag = VersionTag::of(record).map_or(0, |_| VersionTag::BYTES);
         too_long(row - tag)?;
         match self.insert_where_room_is(tx, record, locks)? {
@@ -147,10 +145,7 @@ impl Heap {
         page: &mut PageWriteGuard,
         insert: InsertRows<'_>,
     ) -> Result<(), Error> {
-        let is_row = |record: &&&[u8]| {
-            record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded)
-        };
-        let count = insert.rows.iter().filter(is_row).count() as i64;
+        let count = insert.rows.iter().filter(|record| is_home(record)).count() as i64;
         self.unit.count_rows(count);
         let payload = Payload::InsertRows(insert);
         let logged = change(RecordOwner::Change(tx), page, Op::INSERT_ROWS, Context::HEAP, payload);
@@ -225,6 +220,11 @@ impl Heap {
         }
         Ok(())
     }
+}
+
+/// Is a record a row at its own address, and not one that was moved?
+fn is_home(record: &[u8]) -> bool {
+    record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded)
 }
 
 /// What a record of `len` bytes takes of a page of the heap, without its slot.

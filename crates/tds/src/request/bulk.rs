@@ -89,7 +89,8 @@ impl BulkDecoder {
         }
         let next = match self.tokens.next_token() {
             Err(error) if token == done::DONE_TOKEN && error.cause == SHORT_DONE => {
-                (self.is_done, self.is_short) = (true, true);
+                self.is_done = true;
+                self.is_short = true;
                 return Ok(Some(BulkEvent::Done));
             }
             next => next?,

@@ -236,18 +236,7 @@ fn close_to(open: &mut Vec<String>, depth: usize, out: &mut String) {
 
 fn xml_escaped(text: &str, is_attribute: bool) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' if is_attribute => out.push_str("&quot;"),
-            '\n' if is_attribute => out.push_str("&#x0A;"),
-            '\t' if is_attribute => out.push_str("&#x09;"),
-            '\r' => out.push_str("&#x0D;"),
-            other => out.push(other),
-        }
-    }
+    extentdb_expr::escape_xml(text, is_attribute, &mut out);
     out
 }
 
